@@ -1,0 +1,30 @@
+# Needs Python 3.11+ and make; everything else goes into .venv, once.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check clean
+
+demo: .venv/.installed            ## the main job on built-in data
+	$(BIN)/bomi demo
+
+test: .venv/.installed-test       ## all tests
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+check: .venv/.installed-test      ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv build dist src/*.egg-info
+
+.venv/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(INSTALL) --editable .
+	touch $@
+
+.venv/.installed-test: .venv/.installed
+	$(INSTALL) --editable ".[test,check]"
+	touch $@

@@ -1,0 +1,28 @@
+"""Every error a user can meet. Catch `BomiError` to catch them all.
+
+A message says the rule, the value received and, where there is one, the remedy.
+"""
+
+
+class BomiError(Exception):
+    """Something the user can mend; nothing was changed."""
+
+
+class SpaceError(BomiError, ValueError):
+    """A parameter or a space that cannot be."""
+
+
+class CellError(BomiError, ValueError):
+    """A cell that is no number, category, uncertainty or blank."""
+
+
+class TableError(BomiError, ValueError):
+    """A table that does not fit the space."""
+
+
+class MethodError(BomiError, ValueError):
+    """A method that is not known, or a setting it does not take."""
+
+
+class SuggestionError(BomiError, ValueError):
+    """A suggestion told twice, or one that this optimizer never made."""
