@@ -17,7 +17,9 @@ class CellError(BomiError, ValueError):
 
 
 class TableError(BomiError, ValueError):
-    """A table that does not fit the space."""
+    """A table that does not fit the space; `problems` lists each with its row and column."""
+
+    problems: tuple[object, ...] = ()
 
 
 class MethodError(BomiError, ValueError):

@@ -1,0 +1,387 @@
+"""Named parameters and the map to and from the unit cube.
+
+A number is one column of the cube, a category one column for each of its values (1 for the value it has,
+0 for the others). So a space of p parameters is the cube [0, 1]^d with d >= p, and `columns` says which
+columns are whose.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomi import cells
+from bomi.cells import Cell, Interval, Known, Normal
+from bomi.errors import CellError, SpaceError
+
+Array: TypeAlias = NDArray[np.float64]
+
+FEW = 16  # levels that a local search tries all of
+RESERVED = "asked."  # the column prefix for what was asked of a parameter
+
+
+@dataclass(frozen=True)
+class _Number:
+    """What Real and Integer share: bounds, scale, step, and one column of the cube."""
+
+    low: float
+    high: float
+    log: bool = field(default=False, kw_only=True)
+    step: float | None = field(default=None, kw_only=True)
+    unit: str = field(default="", kw_only=True)
+
+    kind: ClassVar[str]
+    width: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if isinstance(bound, bool) or not isinstance(bound, int | float) or not math.isfinite(bound):
+                raise SpaceError(f"`{name}` must be a finite number, but got {bound!r}")
+        if not self.low < self.high or not math.isfinite(self.high - self.low):
+            raise SpaceError(f"`low < high` must hold, but got (low={self.low:g}, high={self.high:g})")
+        if self.log and self.low <= 0:
+            raise SpaceError(f"a log scale needs `low > 0`, but got low={self.low:g}")
+        if self.step is not None and not 0 < self.step <= self.high - self.low:
+            raise SpaceError(
+                f"`0 < step <= high - low` must hold, but got step={self.step:g} in [{self.low:g}, {self.high:g}]"
+            )
+
+    @property
+    def levels(self) -> int | None:
+        """How many values it can take; None for a continuum."""
+        if self.step is None:
+            return None
+        return math.floor((self.high - self.low) / self.step * (1 + 1e-12)) + 1
+
+    def read(self, value: object) -> Cell:
+        """What a value of a table, or a typed one, says of this parameter; CellError if nothing sensible."""
+        if cells.is_unknown(value):
+            return None
+        if isinstance(value, str):
+            cell = cells.parse(value)
+            return self._number(cell) if isinstance(cell, float) else cell
+        if isinstance(value, Normal | Interval):
+            return value
+        if isinstance(value, bool | np.bool_):
+            raise CellError(f"expected a number, but got {value!r}")
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise CellError(f"expected a number, but got {value!r}") from None
+        if not math.isfinite(number):
+            raise CellError(f"expected a finite number, but got {value!r}")
+        return self._number(number)
+
+    def _number(self, number: float) -> Known:
+        return number
+
+    def contains(self, value: Known) -> bool:
+        """Whether a known value lies inside the bounds."""
+        return not isinstance(value, str) and self.low <= value <= self.high
+
+    @property
+    def range_text(self) -> str:
+        """The bounds as an error message shows them."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"[{cells.number_text(self.low)}, {cells.number_text(self.high)}]{unit}"
+
+    def to_unit(self, value: Known) -> list[float]:
+        """The value's column of the cube: (x - low) / (high - low), or the same of log x."""
+        number = float(value)
+        if not self.log:
+            return [(number - self.low) / (self.high - self.low)]
+        if number <= 0:
+            raise CellError(f"a log scale needs a value above 0, but got {number:g}")
+        return [math.log(number / self.low) / math.log(self.high / self.low)]
+
+    def from_unit(self, columns: Sequence[float] | Array) -> Known:
+        """The value at a place of the cube: on the grid if there is a step, else the shortest decimal there."""
+        place = min(max(float(columns[0]), 0.0), 1.0)
+        if self.log:
+            number = self.low * math.exp(math.log(self.high / self.low) * place)
+        else:
+            number = self.low * (1 - place) + self.high * place
+        number = min(max(number, self.low), self.high)
+        if self.step is not None:
+            return self._level(round((number - self.low) / self.step))
+        shorter = (float(f"{number:.{digits}g}") for digits in range(1, 18))
+        beside = (number + ulps * math.ulp(number) for ulps in (-1, 1, -2, 2, -3, 3))
+        for near in (*shorter, *beside):
+            if self.low <= near <= self.high and self.to_unit(near) == [place]:
+                return near
+        return number
+
+    def tidy(self, value: Known) -> Known:
+        """The value as one would set it: a continuous one to a millionth of its range (log scale: six digits)."""
+        if self.step is not None:
+            return value
+        size = float(value) if self.log else self.high - self.low
+        return min(max(round(float(value), 6 - math.floor(math.log10(size))), self.low), self.high)
+
+    def _level(self, index: int) -> Known:
+        # Decimals, so that 0.1 + 2 * 0.1 is 0.3 and not a neighbour of it.
+        index = min(max(index, 0), (self.levels or 1) - 1)
+        return float(Decimal(repr(self.low)) + index * Decimal(repr(self.step)))
+
+    def snap(self, columns: Array) -> Array:
+        """The nearest admissible places of the cube.  (..., 1)"""
+        inside = np.clip(columns, 0.0, 1.0)
+        if self.step is None or self.levels is None:
+            return inside
+        span = self.high - self.low
+        ratio = math.log(self.high / self.low) if self.log else 0.0
+        number = self.low * np.exp(inside * ratio) if self.log else self.low + inside * span
+        index = np.clip(np.round((number - self.low) / self.step), 0, self.levels - 1)
+        number = self.low + index * self.step
+        return np.log(number / self.low) / ratio if self.log else (number - self.low) / span
+
+    def every(self) -> list[list[float]]:
+        """Every level's place in the cube; none for a continuum."""
+        return [self.to_unit(self._level(index)) for index in range(self.levels or 0)]
+
+    def neighbors(self, columns: Array) -> list[list[float]]:
+        """Other levels to try in a local search: all if they are few, else steps of several sizes."""
+        if self.step is None or self.levels is None:
+            return []
+        here = round((float(self.from_unit(columns)) - self.low) / self.step)
+        reach = {size for size in (1, 2, self.levels // 20, self.levels // 5) if size}
+        indices = range(self.levels) if self.levels <= FEW else sorted({here + s for r in reach for s in (-r, r)})
+        return [self.to_unit(self._level(index)) for index in indices if index != here and 0 <= index < self.levels]
+
+    def expand(self, places: Array) -> Array:
+        """Positions in [0, 1], spread evenly over what the parameter can be.  (...) -> (..., 1)"""
+        if self.levels is not None and not self.log:
+            index = np.clip(np.floor(places * self.levels), 0, self.levels - 1)
+            places = index * (self.step or 1) / (self.high - self.low)
+        return self.snap(places[..., None])
+
+
+@dataclass(frozen=True)
+class Real(_Number):
+    """A number between two bounds, on a log scale or in steps if wished.
+
+    >>> Real(20, 400).to_unit(115), Real(20, 400, step=5).from_unit([0.263])
+    ([0.25], 120.0)
+    """
+
+    kind: ClassVar[str] = "real"
+
+
+@dataclass(frozen=True)
+class Integer(_Number):
+    """A whole number between two bounds, both included.
+
+    >>> Integer(1, 8).from_unit([0.5])
+    5
+    """
+
+    step: float | None = field(default=1, kw_only=True)
+    kind: ClassVar[str] = "integer"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, number in (("low", self.low), ("high", self.high), ("step", self.step)):
+            if number is None or number != int(number):
+                raise SpaceError(f"an integer parameter needs a whole `{name}`, but got {number!r}")
+
+    def _number(self, number: float) -> Known:
+        if number != int(number):
+            raise CellError(f"expected a whole number, but got {cells.number_text(number)}")
+        return int(number)
+
+    def _level(self, index: int) -> Known:
+        index = min(max(index, 0), (self.levels or 1) - 1)
+        return int(self.low) + index * int(self.step or 1)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """One of several values without an order.
+
+    >>> Categorical(["water", "oil", "air"]).to_unit("oil")
+    [0.0, 1.0, 0.0]
+    """
+
+    values: Sequence[Known]
+    unit: str = field(default="", kw_only=True)
+
+    kind: ClassVar[str] = "categorical"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str):
+            raise SpaceError(f"categories must be a list of values, but got {self.values!r}")
+        object.__setattr__(self, "values", tuple(self.values))
+        if len(self._by_text) < max(2, len(self.values)):
+            raise SpaceError(f"a category needs two or more different values, but got {list(self.values)!r}")
+        for value in self.values:
+            if cells.is_unknown(value):
+                raise SpaceError(f"a category cannot be called {value!r}: that is read as unknown")
+
+    @cached_property
+    def _by_text(self) -> dict[str, int]:
+        return {cells.text(value).strip(): index for index, value in enumerate(self.values)}
+
+    @property
+    def width(self) -> int:
+        """How many columns of the cube it has: one for each value."""
+        return len(self.values)
+
+    @property
+    def levels(self) -> int:
+        """How many values it can take."""
+        return len(self.values)
+
+    def read(self, value: object) -> Cell:
+        """The category that a value of a table names; CellError if there is none."""
+        if cells.is_unknown(value):
+            return None
+        if isinstance(value, np.generic):
+            value = value.item()
+        typed = cells.text(value).strip() if isinstance(value, bool | int | float | str) else str(value)
+        if typed in self._by_text:
+            return self.values[self._by_text[typed]]
+        near = difflib.get_close_matches(typed, self._by_text, n=3)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise CellError(f"expected one of {', '.join(self._by_text)}, but got {value!r}{hint}")
+
+    def contains(self, value: Known) -> bool:
+        """Whether it is one of the values."""
+        return value in self.values
+
+    @property
+    def range_text(self) -> str:
+        """The values as an error message shows them."""
+        return "{" + ", ".join(self._by_text) + "}"
+
+    def to_unit(self, value: Known) -> list[float]:
+        """1 in the column of the value, 0 in the others."""
+        index = self._by_text[cells.text(value).strip()]
+        return [float(column == index) for column in range(self.width)]
+
+    def tidy(self, value: Known) -> Known:
+        """The value as it is."""
+        return value
+
+    def from_unit(self, columns: Sequence[float] | Array) -> Known:
+        """The value whose column is largest."""
+        return self.values[int(np.argmax(np.asarray(columns)))]
+
+    def snap(self, columns: Array) -> Array:
+        """The nearest admissible places of the cube.  (..., width)"""
+        return np.asarray(np.eye(self.width)[np.argmax(columns, axis=-1)])
+
+    def every(self) -> list[list[float]]:
+        """Every value's place in the cube."""
+        return [self.to_unit(value) for value in self.values]
+
+    def neighbors(self, columns: Array) -> list[list[float]]:
+        """The other values."""
+        here = int(np.argmax(columns))
+        return [row for index, row in enumerate(np.eye(self.width).tolist()) if index != here]
+
+    def expand(self, places: Array) -> Array:
+        """Positions in [0, 1], spread evenly over the values.  (...) -> (..., width)"""
+        index = np.clip(np.floor(places * self.width), 0, self.width - 1).astype(int)
+        return np.asarray(np.eye(self.width)[index])
+
+
+Parameter: TypeAlias = Real | Integer | Categorical
+
+
+def _parameter(name: str, spec: object) -> Parameter:
+    if isinstance(spec, Real | Integer | Categorical):
+        return spec
+    try:
+        if isinstance(spec, tuple) and len(spec) == 2:
+            return Real(*spec)
+        if isinstance(spec, list):
+            return Categorical(spec)
+    except SpaceError as error:
+        raise SpaceError(f"parameter {name!r}: {error}") from None
+    raise SpaceError(
+        f"parameter {name!r} must be a Real, an Integer, a Categorical, a (low, high) tuple or a list of "
+        f"values, but got {spec!r}"
+    )
+
+
+class Space:
+    """The parameters of an experiment, by name.
+
+    >>> space = Space({"temperature": (20, 400), "quench": ["water", "oil"]})
+    >>> space.to_unit({"temperature": 115, "quench": "oil"})
+    array([0.25, 0.  , 1.  ])
+    """
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        if not isinstance(parameters, Mapping) or not parameters:
+            raise SpaceError(f"a space needs a mapping of name to parameter, but got {parameters!r}")
+        for name in parameters:
+            if not isinstance(name, str) or not name.strip() or name.startswith(RESERVED):
+                raise SpaceError(
+                    f"a parameter's name must be a text that does not start with {RESERVED!r}, but got {name!r}"
+                )
+        made = {name: _parameter(name, spec) for name, spec in parameters.items()}
+        self.parameters: Mapping[str, Parameter] = MappingProxyType(made)
+        self.names: tuple[str, ...] = tuple(made)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and list(self.parameters.items()) == list(other.parameters.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.parameters.items()))
+
+    def __repr__(self) -> str:
+        return f"Space({dict(self.parameters)!r})"
+
+    @cached_property
+    def columns(self) -> tuple[slice, ...]:
+        """Each parameter's columns of the cube."""
+        ends = np.cumsum([0, *(parameter.width for parameter in self.parameters.values())])
+        return tuple(slice(int(a), int(b)) for a, b in itertools.pairwise(ends))
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """The parameter that each column of the cube belongs to.  (d,)"""
+        return np.repeat(np.arange(len(self)), [p.width for p in self.parameters.values()])
+
+    @property
+    def dim(self) -> int:
+        """How many columns the cube has."""
+        return len(self.groups)
+
+    def to_unit(self, values: Mapping[str, Known]) -> Array:
+        """The place of a setting in the cube.  (d,)"""
+        return np.array([u for name, p in self.parameters.items() for u in p.to_unit(values[name])])
+
+    def from_unit(self, place: Array) -> dict[str, Known]:
+        """The setting at a place of the cube."""
+        return {
+            name: p.from_unit(place[part])
+            for (name, p), part in zip(self.parameters.items(), self.columns, strict=True)
+        }
+
+    def setting(self, place: Array) -> dict[str, Known]:
+        """The setting at a place of the cube, in round numbers that a person can dial."""
+        return {name: self.parameters[name].tidy(value) for name, value in self.from_unit(place).items()}
+
+    def snap(self, places: Array) -> Array:
+        """The nearest admissible places of the cube.  (..., d)"""
+        parts = zip(self.parameters.values(), self.columns, strict=True)
+        return np.concatenate([p.snap(places[..., part]) for p, part in parts], axis=-1)
+
+    def expand(self, places: Array) -> Array:
+        """Positions of [0, 1]^p, one for each parameter, as admissible places of the cube.  (..., p) -> (..., d)"""
+        return np.concatenate([p.expand(places[..., j]) for j, p in enumerate(self.parameters.values())], axis=-1)
