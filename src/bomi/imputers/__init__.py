@@ -1,0 +1,1 @@
+"""Ways to draw the missing cells of a table."""
