@@ -26,5 +26,9 @@ class MethodError(BomiError, ValueError):
     """A method that is not known, or a setting it does not take."""
 
 
+class BenchmarkError(BomiError, ValueError):
+    """A benchmark problem, a setting of its missing inputs, or a folder of its data that cannot be used."""
+
+
 class SuggestionError(BomiError, ValueError):
     """A suggestion told twice, or one that this optimizer never made."""
