@@ -1,0 +1,148 @@
+"""The table as the methods see it, before and after its gaps are filled.
+
+    n rows, p parameters, d columns of the unit cube, Q worlds
+
+`Table` is the gappy table in the unit cube. A way of dealing with gaps turns it into `Completed`: Q worlds,
+each a table without gaps. Everything after that is one path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bomi.cells import Interval, Normal, Uncertain
+from bomi.observations import Row
+from bomi.space import Space
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A cell whose uncertainty was stated, such as 300±15."""
+
+    row: int
+    parameter: int
+    cell: Uncertain
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with an outcome, in the unit cube; NaN where a value is not known exactly."""
+
+    space: Space
+    inputs: Tensor  # (n, d) recorded, NaN in a gap
+    asked: Tensor  # (n, d) what was asked, NaN where nothing is known of it
+    targets: Tensor  # (n,) outcomes, larger is better, scaled
+    stated: tuple[Stated, ...] = ()
+
+    @classmethod
+    def of(cls, space: Space, rows: Sequence[Row], targets: Tensor) -> Table:
+        """The rows' inputs beside their targets."""
+        inputs = np.full((len(rows), space.dim), np.nan)
+        asked = np.full((len(rows), space.dim), np.nan)
+        stated = []
+        parts = list(zip(space.parameters.items(), space.columns, strict=True))
+        for i, row in enumerate(rows):
+            for j, ((name, parameter), columns) in enumerate(parts):
+                cell = row.recorded[name]
+                if isinstance(cell, Normal | Interval):
+                    stated.append(Stated(i, j, cell))
+                elif cell is not None:
+                    inputs[i, columns] = parameter.to_unit(cell)
+                if name in row.asked:
+                    asked[i, columns] = parameter.to_unit(row.asked[name])
+        return cls(space, torch.from_numpy(inputs), torch.from_numpy(asked), targets, tuple(stated))
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @cached_property
+    def gaps(self) -> Tensor:
+        """Which values are not known exactly, by parameter.  (n, p) bool"""
+        firsts = [columns.start for columns in self.space.columns]
+        return self.inputs[:, firsts].isnan()
+
+    def select(self, rows: Tensor) -> Table:
+        """Some of the rows.  rows: (n,) bool"""
+        place = torch.cumsum(rows, 0) - 1
+        return Table(
+            self.space,
+            self.inputs[rows],
+            self.asked[rows],
+            self.targets[rows],
+            tuple(replace(s, row=int(place[s.row])) for s in self.stated if rows[s.row]),
+        )
+
+    def with_centers(self) -> Table:
+        """With every stated uncertainty replaced by its center, for methods that fill a gap with one value."""
+        if not self.stated:
+            return self
+        inputs = self.inputs.clone()
+        parameters = list(self.space.parameters.values())
+        for stated in self.stated:
+            center = parameters[stated.parameter].to_unit(stated.cell.center)
+            inputs[stated.row, self.space.columns[stated.parameter]] = torch.tensor(center, dtype=inputs.dtype)
+        return replace(self, inputs=inputs, stated=())
+
+    def fill(self, draws: Tensor) -> Tensor:
+        """Worlds with the gaps taken from the draws, at admissible values; what was recorded stays as it is.
+
+        draws: (Q, n, d) -> (Q, n, d)
+        """
+        admissible = torch.from_numpy(self.space.snap(draws.cpu().numpy())).to(draws)
+        return torch.where(self.inputs.isnan(), admissible, self.inputs)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Q completed worlds of a table."""
+
+    inputs: Tensor  # (Q, n, d)
+    targets: Tensor  # (n,)
+    rows: Tensor | None = None  # (n,) which rows of the table these are; None for all
+    variances: Tensor | None = None  # (Q, n, d) of each input, for the surrogate over distributions
+    planning: Tensor | None = None  # (d,) variance of a point asked for next, likewise
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """targets = (outcome - shift) / scale, with outcome negated beforehand if less is better."""
+
+    shift: float
+    scale: float
+
+    def to_targets(self, outcomes: Tensor) -> Tensor:
+        """Outcomes, larger is better, as targets."""
+        return (outcomes - self.shift) / self.scale
+
+    def to_outcome(self, mean: Tensor, sd: Tensor) -> tuple[Tensor, Tensor]:
+        """A prediction of the target as one of the outcome."""
+        return mean * self.scale + self.shift, sd * self.scale
+
+
+def min_max(outcomes: Tensor) -> Scaling:
+    """To [0, 1] by the current minimum and maximum; constant outcomes to 0."""
+    if len(outcomes) == 0:
+        return Scaling(0.0, 1.0)
+    low, high = float(outcomes.min()), float(outcomes.max())
+    return Scaling(low, _span(high - low, low))
+
+
+def standard(outcomes: Tensor) -> Scaling:
+    """To mean 0 and standard deviation 1; constant outcomes to 0."""
+    if len(outcomes) == 0:
+        return Scaling(0.0, 1.0)
+    size = float(outcomes.abs().max()) or 1.0  # first to order one, so that no square overflows
+    mean = float((outcomes / size).mean()) * size
+    sd = float((outcomes / size).std(correction=0)) * size
+    return Scaling(mean, _span(sd, mean))
+
+
+def _span(span: float, level: float) -> float:
+    """The span, or 1 where the outcomes are the same up to rounding."""
+    return span if span > 1e-12 * abs(level) and np.isfinite(span) else max(abs(level), 1.0)
