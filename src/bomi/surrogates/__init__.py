@@ -1,0 +1,1 @@
+"""What the worlds say of points not yet tried."""

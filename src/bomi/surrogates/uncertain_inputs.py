@@ -1,0 +1,33 @@
+"""A Gaussian process over distributions of inputs (Oliveira, Ott, Ramos 2019): the surrogate of BO-uGP."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bomi.surrogates.gaussian_process import GaussianProcess, fit
+from bomi.surrogates.kernels import ExpectedSquaredExponential, Kernel
+
+
+class UncertainInputs(GaussianProcess):
+    """Inputs are (mean, variance) columns; a point asked about is missed with the variance `planning`.  (d,)"""
+
+    def __init__(
+        self, inputs: Tensor, targets: Tensor, theta: Tensor, noise: Tensor, *, kernel: Kernel, planning: Tensor
+    ) -> None:
+        super().__init__(inputs, targets, theta, noise, kernel=kernel)
+        self.planning = planning
+
+    def _place(self, points: Tensor) -> Tensor:
+        return torch.cat([points, self.planning.expand_as(points)], -1)
+
+    def _with(self, inputs: Tensor, targets: Tensor) -> UncertainInputs:
+        return UncertainInputs(inputs, targets, self.theta, self.noise, kernel=self.kernel, planning=self.planning)
+
+
+def fit_uncertain(inputs: Tensor, variances: Tensor, targets: Tensor, planning: Tensor) -> UncertainInputs:
+    """Hyper-parameters by maximum likelihood under the expected kernel.  inputs, variances: (Q, n, d)"""
+    plain = fit(torch.cat([inputs, variances], -1), targets, kernel=ExpectedSquaredExponential())
+    return UncertainInputs(
+        plain.inputs, plain.targets, plain.theta, plain.noise, kernel=plain.kernel, planning=planning
+    )
