@@ -1,1 +1,1 @@
-"""Ways to draw the missing cells of a table."""
+"""Ways of dealing with gaps: each turns a gappy table into completed worlds."""

@@ -30,6 +30,8 @@ import torch
 from torch import Generator, Tensor
 
 from bomi.errors import MethodError, TableError
+from bomi.imputers.stated import draw_stated
+from bomi.worlds import Completed, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +159,7 @@ def step(state: State, R: Tensor, observed: Tensor, prior: Prior, generator: Gen
     return State(U, V, row_hyper, column_hyper)
 
 
-def draw_tables(
-    R: Tensor, *, tables: int, rank: int, noise: float, sweeps: int, generator: Generator
-) -> Tensor:
+def draw_tables(R: Tensor, *, tables: int, rank: int, noise: float, sweeps: int, generator: Generator) -> Tensor:
     """Completed copies (tables, N, J) of a table R (N, J) with NaN for gaps, each from a chain of its own.
 
     A missing cell is drawn from N(U_i · V_j, xi) and clipped to [0, 1]; an observed one keeps its value.
@@ -179,6 +179,30 @@ def draw_tables(
     mean = state.U @ state.V.mT
     guess = mean + math.sqrt(noise) * normal(mean, generator)
     return R.where(observed, guess.clamp(0, 1))
+
+
+@dataclass(frozen=True)
+class MatrixFactorization:
+    """Q worlds whose gaps are drawn by BPMF from the inputs and the outcome scaled to [0, 1] (BOMI).
+
+    A cell with a stated uncertainty is drawn from what was stated instead.
+    """
+
+    worlds: int = 5
+    rank: int = 15
+    noise: float = 0.01
+    sweeps: int = 40
+
+    def __call__(self, table: Table, generator: Generator) -> Completed:
+        """Q draws; a table without gaps is one world as it stands."""
+        if not table.gaps.any():
+            return Completed(table.inputs[None], table.targets)
+        R = torch.cat([table.inputs, table.targets[:, None]], -1)
+        draws = draw_tables(
+            R, tables=self.worlds, rank=self.rank, noise=self.noise, sweeps=self.sweeps, generator=generator
+        )[..., :-1]
+        stated = draw_stated(table, self.worlds, generator)
+        return Completed(table.fill(torch.where(stated.isnan(), draws, stated)), table.targets)
 
 
 def normal(like: Tensor, generator: Generator) -> Tensor:
