@@ -1,0 +1,160 @@
+"""The point of the space with the best score.
+
+Sobol points and the surroundings of good rows are scored; the best of them climb by L-BFGS along the continuous
+columns, side by side, and by single changes along the discrete ones. A small discrete space is enumerated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.quasirandom import SobolEngine
+
+from bomi.space import Space
+
+Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
+
+RAW = 512
+RESTARTS = 8
+ENUMERABLE = 4096
+ROUNDS = 4  # of alternating between continuous and discrete moves
+SAME = 1e-9  # points closer than this are one point
+
+
+def space_filling(space: Space, count: int, *, seed: int, skip: int = 0) -> Tensor:
+    """Scrambled Sobol points, the same sequence for the same seed.  (count, d)"""
+    engine = SobolEngine(len(space), scramble=True, seed=seed).fast_forward(skip)
+    return torch.from_numpy(space.expand(engine.draw(count, dtype=torch.float64).numpy()))
+
+
+def maximize(
+    score: Score, space: Space, *, seed: int, starts: Tensor | None = None, taken: Tensor | None = None
+) -> tuple[Tensor, float]:
+    """The best point found and its score.  starts: (s, d) good rows to search around, taken: (m, d) to stay away from
+
+    The result is admissible: integers, steps and categories are moved along their own values.
+    """
+    levels = [parameter.levels for parameter in space.parameters.values()]
+    if all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE:
+        points = _every_point(space)
+        values = _evaluate(score, points)
+    else:
+        raw = _raw_points(space, seed, starts)
+        values = _evaluate(score, raw)
+        climbed, tops = _climb(score, space, raw[_pick(values, seed)])
+        points, values = torch.cat([climbed, raw]), torch.cat([tops, values])
+    if taken is not None and len(taken):
+        free = torch.cdist(points, taken).amin(-1) > SAME
+        values = torch.where(free, values, -torch.inf) if free.any() else values
+    best = int(values.argmax())
+    return points[best], float(values[best])
+
+
+def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
+    """Sobol points, and the starts with their surroundings at several distances.  (m, d)"""
+    points = [space_filling(space, RAW, seed=seed)]
+    if starts is not None and len(starts):
+        generator = torch.Generator().manual_seed(seed)
+        around = starts.repeat(16, 1)
+        reach = torch.logspace(-3, -0.5, 16, dtype=torch.float64).repeat_interleave(len(starts))[:, None]
+        around = around + reach * torch.randn(around.shape, generator=generator, dtype=torch.float64)
+        points += [torch.from_numpy(space.snap(torch.cat([starts, around]).numpy()))]
+    return torch.cat(points)
+
+
+def _pick(values: Tensor, seed: int) -> Tensor:
+    """Which points climb: the best one, and others drawn with weights that rise with their score."""
+    values = values.nan_to_num(nan=-1e300, neginf=-1e300)
+    order = values.argsort(descending=True)
+    spread = values.std().clamp_min(1e-300)
+    weights = torch.exp(2 * (values - values.max()) / spread).clamp_min(1e-30)
+    weights[order[0]] = 0
+    count = min(RESTARTS, len(values)) - 1
+    others = torch.multinomial(weights, count, generator=torch.Generator().manual_seed(seed))
+    return torch.cat([order[:1], others])
+
+
+def _climb(score: Score, space: Space, points: Tensor) -> tuple[Tensor, Tensor]:
+    """Local ascent from each point, continuous and discrete moves in turn.  (r, d) -> (r, d), (r,)"""
+    continuous = torch.tensor(
+        [parameter.levels is None for parameter in space.parameters.values() for _ in range(parameter.width)]
+    )
+    if continuous.any():
+        points = _ascend(score, points, continuous)
+    values = _evaluate(score, points)
+    if continuous.all():
+        return points, values
+    for _ in range(ROUNDS):
+        moved, better = _best_change(score, space, points, values)
+        if not (better > values).any():
+            break
+        points = _ascend(score, moved, continuous) if continuous.any() else moved
+        values = _evaluate(score, points)
+    return points, values
+
+
+def _ascend(score: Score, points: Tensor, free: Tensor) -> Tensor:
+    """L-BFGS within the cube along the free columns, all points side by side."""
+
+    def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        moving = torch.from_numpy(flat).requires_grad_()
+        x = points[batch_indices].masked_scatter(free.expand(len(flat), -1), moving)
+        with torch.enable_grad():
+            value = -score(x)
+            (gradient,) = torch.autograd.grad(value.sum(), moving)
+        return value.detach().numpy(), gradient.numpy()
+
+    bounds = [(0.0, 1.0)] * int(free.sum())
+    found, _, _ = fmin_l_bfgs_b_batched(
+        loss,
+        points[:, free].clamp(0, 1).numpy(),
+        bounds=bounds,
+        maxiter=50,
+        factr=None,
+        ftol=1e-8,
+        pass_batch_indices=True,
+    )
+    climbed = points.clone()
+    climbed[:, free] = torch.from_numpy(np.asarray(found)).clamp(0, 1)
+    return climbed
+
+
+def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Each point after the best single change of a discrete parameter, if there is a better one."""
+    changed, origin = [], []
+    for i, point in enumerate(points):
+        for parameter, columns in zip(space.parameters.values(), space.columns, strict=True):
+            for other in parameter.neighbors(point[columns].numpy()):
+                move = point.clone()
+                move[columns] = torch.tensor(other, dtype=point.dtype)
+                changed.append(move)
+                origin.append(i)
+    moves = torch.stack(changed)
+    scores = _evaluate(score, moves)
+    best_points, best_values = points.clone(), values.clone()
+    for i, move, value in zip(origin, moves, scores, strict=True):
+        if value > best_values[i]:
+            best_points[i], best_values[i] = move, value
+    return best_points, best_values
+
+
+def _every_point(space: Space) -> Tensor:
+    """All points of a discrete space.  (m, d)"""
+    each = [parameter.every() for parameter in space.parameters.values()]
+    return torch.tensor(
+        [[u for part in point for u in part] for point in itertools.product(*each)], dtype=torch.float64
+    )
+
+
+@torch.no_grad()
+def _evaluate(score: Score, points: Tensor) -> Tensor:
+    """Scores in chunks, so that memory stays small.  (m,)"""
+    return torch.cat([score(chunk) for chunk in points.split(256)]).nan_to_num(nan=-torch.inf)
