@@ -1,0 +1,301 @@
+"""Functions with a known maximum, to compare methods on.
+
+Every problem is maximised: what the literature minimises is negated. Four are those of Luong et al. 2020
+("Bayesian Optimization with Missing Inputs"), written here; the others are BoTorch's test functions, wrapped.
+Formulas and optima: Jamil and Yang 2013, "A literature survey of benchmark functions for global
+optimization problems", and the docstrings of `botorch.test_functions`.
+
+    problem("alpine")           5-d, as in the paper
+    problem("alpine", dim=3)    the same as problem("alpine3d")
+
+Notation: d dimensions, m points, x in natural units.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomi.errors import BenchmarkError
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Function: TypeAlias = Callable[[FloatArray], FloatArray]  # (m, d) -> (m,)
+Bounds: TypeAlias = Mapping[str, tuple[float, float]]
+
+
+def corners(bounds: Bounds) -> tuple[FloatArray, FloatArray]:
+    """The lowest and the highest corner of a box, each (d,)."""
+    low, high = np.array(list(bounds.values()), dtype=float).T
+    return low, high
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A function on a box, to be maximised.
+
+    `function` takes (m, d) and gives (m,). `optimum` is the known maximum and `maximizer` one place where it
+    is taken; both are None where nobody knows them.
+    """
+
+    name: str
+    bounds: dict[str, tuple[float, float]]
+    function: Function
+    optimum: float | None = None
+    maximizer: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.bounds:
+            raise BenchmarkError(f"problem {self.name!r} needs at least one parameter")
+        for parameter, (low, high) in self.bounds.items():
+            if not -np.inf < low < high < np.inf:
+                raise BenchmarkError(
+                    f"`low < high` must hold for parameter {parameter!r} of problem {self.name!r}, "
+                    f"both finite, but got ({low:g}, {high:g})"
+                )
+        if self.maximizer is not None and len(self.maximizer) != self.dim:
+            raise BenchmarkError(
+                f"the maximizer of problem {self.name!r} needs {self.dim} values, one for each parameter, "
+                f"but got {len(self.maximizer)}"
+            )
+
+    @property
+    def dim(self) -> int:
+        """The number of parameters."""
+        return len(self.bounds)
+
+    def __call__(self, x: FloatArray) -> FloatArray:  # (..., d) -> (...)
+        """The value at one point (d,) or at many (m, d); `float()` makes a number of a single one."""
+        x = np.asarray(x, dtype=float)
+        if x.ndim == 0 or x.shape[-1] != self.dim:
+            raise BenchmarkError(
+                f"problem {self.name!r} takes {self.dim} inputs in the last axis, but got the shape {x.shape}"
+            )
+        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape(x.shape[:-1])
+
+
+def problem(name: str, *, dim: int | None = None) -> Problem:
+    """The problem of this name, in its usual dimension unless `dim` or the name (`alpine3d`) gives another.
+
+    >>> problem("Alpine-3d").name, problem("schubert").dim
+    ('alpine3d', 4)
+    """
+    word, stated = _split(name)
+    family = _FAMILIES.get(word)
+    if family is None:
+        close = difflib.get_close_matches(word, NAMES)
+        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        raise BenchmarkError(
+            f"unknown problem {name!r}; {hint}Known: {', '.join(NAMES)}; "
+            f"a dimension may follow the name, as in alpine3d"
+        )
+    if dim is not None and stated is not None and dim != stated:
+        raise BenchmarkError(f"problem {name!r} names {stated} dimensions, but dim={dim} was asked")
+    size = next((size for size in (dim, stated) if size is not None), family.usual)
+    if size not in family.defined:
+        raise BenchmarkError(f"problem {word!r} is defined in {_listed(family.defined)} dimensions, but got {size}")
+    return family.build(f"{word}{size}d", size)
+
+
+def _split(name: str) -> tuple[str, int | None]:
+    """Name and dimension of `Hartmann-6d`, `hartmann6`, `hartmann`: punctuation and case do not matter."""
+    plain = re.sub(r"[\W_]+", "", name).lower()
+    match = re.fullmatch(r"(\D+)(\d+)d?", plain)
+    word, size = (match[1], int(match[2])) if match else (plain, None)
+    return _SPELLINGS.get(word, word), size
+
+
+def _listed(sizes: range | tuple[int, ...]) -> str:
+    return ", ".join(map(str, sizes[:3])) + (", ..." if len(sizes) > 3 else "")
+
+
+def _cube(name: str, dim: int, side: tuple[float, float], function: Function, best: FloatArray) -> Problem:
+    """A problem on side^d, whose optimum is its value at the known best place."""
+    bounds = {f"x{i}": side for i in range(1, dim + 1)}
+    return _with_optimum(name, bounds, function, best)
+
+
+def _with_optimum(name: str, bounds: dict[str, tuple[float, float]], function: Function, best: FloatArray) -> Problem:
+    optimum = float(function(best[None])[0]) + 0.0  # the sum turns -0 into 0
+    return Problem(name, bounds, function, optimum, tuple(best.tolist()))
+
+
+# --- the paper's four -------------------------------------------------------------------------------------
+
+
+def _eggholder(name: str, dim: int) -> Problem:
+    return _cube(name, dim, (-512.0, 512.0), eggholder, np.array([512.0, 404.2318051201336]))
+
+
+def eggholder(x: FloatArray) -> FloatArray:  # (m, 2) -> (m,)
+    """f(x) = (x2 + 47) sin sqrt|x2 + x1/2 + 47| + x1 sin sqrt|x1 - x2 - 47|; at most 959.6407."""
+    x1, x2 = x[:, 0], x[:, 1] + 47
+    value: FloatArray = x2 * np.sin(np.sqrt(np.abs(x2 + x1 / 2))) + x1 * np.sin(np.sqrt(np.abs(x1 - x2)))
+    return value
+
+
+def _schubert(name: str, dim: int) -> Problem:
+    # One factor at its least, -12.8709, makes the product negative; the others at their greatest, 14.5080.
+    best = np.array([-7.708313746019706] + [-7.083506403182753] * (dim - 1))
+    return _cube(name, dim, (-10.0, 10.0), schubert, best)
+
+
+def schubert(x: FloatArray) -> FloatArray:  # (m, d) -> (m,)
+    """f(x) = -prod_j sum_{i=1..5} i cos((i+1) x_j + i); at most 12.8709 * 14.5080^(d-1).
+
+    The literature (there Shubert) minimises the product.
+    """
+    i = np.arange(1, 6)
+    factors = np.sum(i * np.cos((i + 1) * x[..., None] + i), axis=-1)  # (m, d)
+    value: FloatArray = -np.prod(factors, axis=-1)
+    return value
+
+
+def _alpine(name: str, dim: int) -> Problem:
+    return _cube(name, dim, (-10.0, 10.0), alpine, np.zeros(dim))
+
+
+def alpine(x: FloatArray) -> FloatArray:  # (m, d) -> (m,)
+    """f(x) = -sum_j |x_j sin x_j + 0.1 x_j|; at most 0."""
+    value: FloatArray = -np.sum(np.abs(x * np.sin(x) + 0.1 * x), axis=-1)
+    return value
+
+
+def _schwefel(name: str, dim: int) -> Problem:
+    return _cube(name, dim, (-500.0, 500.0), schwefel, np.full(dim, 420.96874634727817))
+
+
+def schwefel(x: FloatArray) -> FloatArray:  # (m, d) -> (m,)
+    """f(x) = sum_j x_j sin sqrt|x_j| - 418.98289 d; at most 0.
+
+    The constant is the exact maximum of a summand. Rounded to 418.9829, as often printed, it would leave the
+    maximum at -1.3e-5 d.
+    """
+    value: FloatArray = np.sum(x * np.sin(np.sqrt(np.abs(x))) - 418.9828872724337, axis=-1)
+    return value
+
+
+# --- BoTorch's --------------------------------------------------------------------------------------------
+
+
+def _from_botorch(test_function: str, name: str, dim: int, *, sized: bool, sign: float) -> Problem:
+    """A test function of BoTorch as a problem; torch is loaded here and not before."""
+    from botorch import test_functions
+
+    made = getattr(test_functions, test_function)(**({"dim": dim} if sized else {}))
+    function = partial(_evaluate, made, sign)
+    low, high = made.bounds.numpy()
+    bounds = {f"x{i}": (float(a), float(b)) for i, (a, b) in enumerate(zip(low, high, strict=True), 1)}
+    find_start = _STARTS.get(test_function, _published)
+    return _with_optimum(name, bounds, function, _polished(function, find_start(made, function), low, high))
+
+
+def _evaluate(test_function: Any, sign: float, x: FloatArray) -> FloatArray:  # (m, d) -> (m,)
+    import torch
+
+    with torch.no_grad():
+        values: FloatArray = test_function(torch.tensor(x, dtype=torch.float64)).numpy()
+    return sign * values
+
+
+def _published(test_function: Any, function: Function) -> FloatArray:  # (d,)
+    best: FloatArray = test_function.optimizers[0].numpy().astype(float)
+    return best
+
+
+def _best_on_each_axis(test_function: Any, function: Function) -> FloatArray:  # (d,)
+    """The maximizer, to a fine grid, of a sum of one term a coordinate, each of them 0 at x_j = 0.
+
+    Such is Michalewicz's function, for which BoTorch gives a place in two dimensions only.
+    """
+    low, high = test_function.bounds.numpy()
+    best = np.empty(low.size)
+    for j in range(low.size):
+        grid = np.linspace(low[j], high[j], 20_001)
+        points = np.zeros((grid.size, low.size))
+        points[:, j] = grid
+        best[j] = grid[np.argmax(function(points))]
+    return best
+
+
+_STARTS: dict[str, Callable[[Any, Function], FloatArray]] = {"Michalewicz": _best_on_each_axis}
+
+
+def _polished(function: Function, start: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """The local maximum beside `start`: published places are rounded, and regret must not fall below 0."""
+    from scipy.optimize import minimize
+
+    def loss(x: FloatArray) -> float:
+        return -float(function(x[None])[0])
+
+    found = minimize(
+        loss,
+        start,
+        method="L-BFGS-B",
+        bounds=list(zip(low.tolist(), high.tolist(), strict=True)),
+        tol=1e-15,
+    )
+    # Where the published place is exact, and often a kink, the search has nothing to add.
+    best: FloatArray = found.x if found.fun < loss(start) else start
+    return best
+
+
+# --- the table --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Family:
+    """One formula: how a problem is built from its name and dimension, and which dimensions there are."""
+
+    build: Callable[[str, int], Problem]
+    usual: int
+    defined: range | tuple[int, ...] = range(1, sys.maxsize)
+
+
+def _fixed(test_function: str, dim: int, *, sign: float = -1.0) -> _Family:
+    """A test function of BoTorch that knows one dimension."""
+    return _Family(partial(_from_botorch, test_function, sized=False, sign=sign), dim, (dim,))
+
+
+def _sized(test_function: str, usual: int, defined: range | tuple[int, ...] = range(1, sys.maxsize)) -> _Family:
+    """A test function of BoTorch that takes its dimension."""
+    return _Family(partial(_from_botorch, test_function, sized=True, sign=-1.0), usual, defined)
+
+
+_FAMILIES = {
+    "eggholder": _Family(_eggholder, 2, (2,)),
+    "schubert": _Family(_schubert, 4),
+    "alpine": _Family(_alpine, 5),
+    "schwefel": _Family(_schwefel, 5),
+    "ackley": _sized("Ackley", 5),
+    "beale": _fixed("Beale", 2),
+    "branin": _fixed("Branin", 2),
+    "bukin": _fixed("Bukin", 2),
+    "cosine": _fixed("Cosine8", 8, sign=1.0),  # the one that is maximised in the literature too
+    "dixonprice": _sized("DixonPrice", 5, range(2, sys.maxsize)),
+    "dropwave": _fixed("DropWave", 2),
+    "griewank": _sized("Griewank", 5),
+    "hartmann": _sized("Hartmann", 6, (3, 6)),
+    "holdertable": _fixed("HolderTable", 2),
+    "levy": _sized("Levy", 5),
+    "michalewicz": _sized("Michalewicz", 5),
+    "powell": _sized("Powell", 4, range(4, sys.maxsize, 4)),
+    "rastrigin": _sized("Rastrigin", 5),
+    "rosenbrock": _sized("Rosenbrock", 5, range(2, sys.maxsize)),
+    "shekel": _fixed("Shekel", 4),
+    "sixhumpcamel": _fixed("SixHumpCamel", 2),
+    "styblinskitang": _sized("StyblinskiTang", 5),
+    "threehumpcamel": _fixed("ThreeHumpCamel", 2),
+}
+
+_SPELLINGS = {"shubert": "schubert"}
+
+NAMES = tuple(_FAMILIES)
+"""The names that `problem` knows."""
