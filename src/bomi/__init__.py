@@ -1,7 +1,56 @@
-"""Bayesian optimization of experiments whose inputs may be missing."""
+"""Bayesian optimization of experiments whose inputs may be missing.
+
+>>> import bomi
+>>> space = bomi.Space({"temperature": bomi.Real(20, 400, unit="°C"), "quench": ["water", "oil"]})
+>>> optimizer = bomi.Optimizer(space, objective="strength", seed=0)
+>>> suggestion = optimizer.ask()
+>>> optimizer.tell(suggestion, 182.5, actual={"temperature": None})  # nobody knows how hot it was
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from bomi.cells import Interval, Normal
 from bomi.errors import BomiError
+from bomi.space import Categorical, Integer, Real, Space
+
+if TYPE_CHECKING:
+    from bomi.methods import METHODS, Method, method
+    from bomi.optimizer import Best, Optimizer, Prediction, Suggestion
 
 __version__ = "0.1.0"
-__all__ = ["BomiError", "Interval", "Normal", "__version__"]
+__all__ = [
+    "METHODS",
+    "Best",
+    "BomiError",
+    "Categorical",
+    "Integer",
+    "Interval",
+    "Method",
+    "Normal",
+    "Optimizer",
+    "Prediction",
+    "Real",
+    "Space",
+    "Suggestion",
+    "__version__",
+    "method",
+]
+
+# These load torch, which takes seconds: only when first used.
+_LAZY = {
+    "METHODS": "bomi.methods",
+    "Method": "bomi.methods",
+    "method": "bomi.methods",
+    "Best": "bomi.optimizer",
+    "Optimizer": "bomi.optimizer",
+    "Prediction": "bomi.optimizer",
+    "Suggestion": "bomi.optimizer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'bomi' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_LAZY[name]), name)

@@ -53,9 +53,7 @@ class Interval:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise CellError(
-                f"an interval needs finite ends with low < high, but got {self.low:g}..{self.high:g}"
-            )
+            raise CellError(f"an interval needs finite ends with low < high, but got {self.low:g}..{self.high:g}")
 
     @property
     def center(self) -> float:

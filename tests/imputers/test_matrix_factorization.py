@@ -269,9 +269,7 @@ def test_a_missing_cell_is_normal_about_its_factors_and_clipped(monkeypatch):
     )
     monkeypatch.setattr(bpmf, "step", lambda *_: factors)
     R = torch.full((1, 3), math.nan)
-    middle, low, high = draw_tables(
-        R, tables=tables, rank=1, noise=0.01, sweeps=1, generator=generator()
-    ).unbind(-1)
+    middle, low, high = draw_tables(R, tables=tables, rank=1, noise=0.01, sweeps=1, generator=generator()).unbind(-1)
     assert abs(middle.mean() - 0.5) < 4 * 0.1 / math.sqrt(tables)
     assert middle.var().item() == pytest.approx(0.01, rel=4 * math.sqrt(2 / tables))
     assert abs((low == 0).double().mean() - 0.5) < 4 * 0.5 / math.sqrt(tables)

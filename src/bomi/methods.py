@@ -1,0 +1,168 @@
+"""The table of methods: each is a scaling of the outcome, a way of filling gaps, a surrogate and an acquisition.
+
+Settings are the paper's (Luong et al. 2020) unless said otherwise. To change some:
+`bomi.method("bomi", worlds=10, rank=5)`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from bomi import acquisition
+from bomi.candidates import Score
+from bomi.errors import MethodError
+from bomi.imputers.distributions import Distributions
+from bomi.imputers.matrix_factorization import MatrixFactorization
+from bomi.imputers.neighbors import Neighbors
+from bomi.imputers.simple import Drop, Mean, Mode, Suggest
+from bomi.surrogates import gaussian_process
+from bomi.surrogates.gaussian_process import GaussianProcess
+from bomi.surrogates.kernels import Kernel, SquaredExponential
+from bomi.surrogates.uncertain_inputs import fit_uncertain
+from bomi.worlds import Completed, Scaling, Table, min_max
+
+
+class Filler(Protocol):
+    """A way of dealing with gaps."""
+
+    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+        """The completed worlds of a table."""
+
+
+class Surrogate(Protocol):
+    """What learns from completed worlds."""
+
+    def __call__(self, completed: Completed) -> GaussianProcess:
+        """The fitted model."""
+
+
+class Acquisition(Protocol):
+    """What decides which point is the most promising."""
+
+    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
+        """The function to maximise for the t-th suggestion, t from 1."""
+
+
+@dataclass(frozen=True)
+class PlainGP:
+    """One Gaussian process for each world."""
+
+    kernel: Kernel = SquaredExponential()  # noqa: RUF009  # frozen, so one instance serves all
+
+    def __call__(self, completed: Completed) -> GaussianProcess:
+        """Hyper-parameters by maximum likelihood."""
+        return gaussian_process.fit(completed.inputs, completed.targets, kernel=self.kernel)
+
+
+@dataclass(frozen=True)
+class DistributionGP:
+    """A Gaussian process over distributions, with the expected kernel."""
+
+    def __call__(self, completed: Completed) -> GaussianProcess:
+        """Hyper-parameters by maximum likelihood."""
+        if completed.variances is None or completed.planning is None:
+            raise MethodError("a surrogate over distributions needs a filler that gives variances")
+        return fit_uncertain(completed.inputs, completed.variances, completed.targets, completed.planning)
+
+
+@dataclass(frozen=True)
+class UpperConfidenceBound:
+    """UCB in each world, and UCB-MI over several.
+
+    Exploration is beta_scale * sqrt(beta_t); 0.2 is the factor of the authors' program. The weight of the worlds'
+    disagreement is beta_alpha, by default the same as the exploration.
+    """
+
+    delta: float = 0.1
+    beta_scale: float = 0.2
+    beta_alpha: float | None = None
+
+    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
+        """mean_q UCB_q + beta_alpha std_q UCB_q."""
+        exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))
+        disagreement = exploration if self.beta_alpha is None else self.beta_alpha
+
+        def score(points: Tensor) -> Tensor:
+            mean, variance = model.moments(points)
+            return acquisition.ucb_mi(mean, variance.sqrt(), exploration, disagreement)
+
+        return score
+
+
+@dataclass(frozen=True)
+class ExpectedImprovement:
+    """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean."""
+
+    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
+        """log mean_q EI_q."""
+        incumbent = model.fitted().amax(-1)
+
+        def score(points: Tensor) -> Tensor:
+            mean, variance = model.moments(points)
+            return acquisition.log_ei(mean, variance.sqrt(), incumbent)
+
+        return score
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table. Without an acquisition it asks for random points."""
+
+    name: str
+    about: str
+    filler: Filler
+    acquisition: Acquisition | None = UpperConfidenceBound()
+    surrogate: Surrogate = PlainGP()
+    scaling: Callable[[Tensor], Scaling] = min_max
+    rows: int = 2  # fewer completed rows than this: space-filling points
+
+
+_ROWS = (
+    Method("bomi", "Q tables drawn by matrix factorization, one GP each, UCB-MI (the paper's)", MatrixFactorization()),
+    Method("drop", "rows with a gap are left out", Drop()),
+    Method("suggest", "a gap is filled with the asked value; other rows with a gap are left out", Suggest()),
+    Method("mean", "a gap is filled with the column's mean", Mean()),
+    Method("mode", "a gap is filled with the column's mode", Mode()),
+    Method("knn", "a gap is filled with the mean of the 5 nearest rows", Neighbors()),
+    Method("bpmf", "one table drawn by matrix factorization", MatrixFactorization(worlds=1)),
+    Method("ugp", "every input is a distribution (BO-uGP)", Distributions(), surrogate=DistributionGP()),
+    Method("random", "uniform random points", Drop(), acquisition=None),
+)
+METHODS = {row.name: row for row in _ROWS}
+
+
+def method(name: str | Method, **settings: Any) -> Method:
+    """A method by name, with some of its settings changed.
+
+    >>> method("bomi", worlds=10).filler
+    MatrixFactorization(worlds=10, rank=15, noise=0.01, sweeps=40)
+    """
+    if isinstance(name, Method):
+        chosen = name
+    elif name in METHODS:
+        chosen = METHODS[name]
+    else:
+        near = difflib.get_close_matches(str(name), METHODS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise MethodError(f"unknown method {name!r}; the known ones are {', '.join(METHODS)}{hint}")
+    known = {}
+    for part in ("filler", "surrogate", "acquisition"):
+        value = getattr(chosen, part)
+        if is_dataclass(value):
+            known.update({field.name: part for field in fields(value)})
+    for setting in settings:
+        if setting not in known:
+            raise MethodError(
+                f"method {chosen.name!r} has no setting {setting!r}; it has {', '.join(sorted(known)) or 'none'}"
+            )
+    for part in {known[setting] for setting in settings}:
+        changes = {setting: value for setting, value in settings.items() if known[setting] == part}
+        chosen = replace(chosen, **{part: replace(getattr(chosen, part), **changes)})
+    return chosen

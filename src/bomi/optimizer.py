@@ -1,0 +1,353 @@
+"""`Optimizer`: tell it what was done, ask it what to do next. The only stateful class."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bomi import candidates
+from bomi.cells import Cell, Known
+from bomi.errors import BomiError, CellError, SpaceError, SuggestionError, TableError
+from bomi.methods import Method
+from bomi.methods import method as find_method
+from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
+from bomi.space import Space
+from bomi.surrogates.gaussian_process import GaussianProcess
+from bomi.worlds import Completed, Scaling, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SIGNS = {"maximize": 1.0, "minimize": -1.0}
+
+
+class Prediction(NamedTuple):
+    """What the worlds expect of an outcome, and how unsure they are."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion(Mapping[str, Known]):
+    """An experiment to run next: a mapping of parameter to value."""
+
+    id: str
+    values_by_name: Mapping[str, Known]
+    predicted: Prediction | None = None
+    note: str = ""
+
+    def __getitem__(self, name: str) -> Known:
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def __repr__(self) -> str:
+        expected = f", predicted={self.predicted.mean:.4g}±{self.predicted.sd:.2g}" if self.predicted else ""
+        note = f", note={self.note!r}" if self.note else ""
+        return f"Suggestion({dict(self)}, id={self.id!r}{expected}{note})"
+
+
+@dataclass(frozen=True)
+class Best:
+    """The recommended setting, and beside it the best outcome seen with what is known of its inputs."""
+
+    setting: Mapping[str, Known] | None
+    predicted: Prediction | None
+    seen: float
+    seen_at: Mapping[str, Cell]
+    seen_known: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """What was learned from one state of the table."""
+
+    rows: tuple[Row, ...]
+    scaling: Scaling
+    table: Table
+    completed: Completed
+
+    method: Method
+
+    @property
+    def enough(self) -> bool:
+        return self.completed.inputs.shape[1] >= self.method.rows
+
+    @cached_property
+    def model(self) -> GaussianProcess:
+        return self.method.surrogate(self.completed)
+
+
+class Optimizer:
+    """Finds the best setting of an experiment some of whose inputs may be missing.
+
+    >>> optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
+    >>> suggestion = optimizer.ask()
+    >>> optimizer.tell(suggestion, 0.5, actual={"x": None})
+    """
+
+    def __init__(
+        self,
+        space: Space | Mapping[str, Any],
+        *,
+        objective: str = "y",
+        goal: str = "maximize",
+        method: str | Method = "bomi",
+        seed: int | None = None,
+    ) -> None:
+        self.space = space if isinstance(space, Space) else Space(space)
+        if goal not in SIGNS:
+            raise BomiError(f"goal must be 'maximize' or 'minimize', but got {goal!r}")
+        if not isinstance(objective, str) or not objective or objective in (*self.space.names, "id"):
+            raise SpaceError(f"the objective needs a name that no parameter has, but got {objective!r}")
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+            raise BomiError(f"seed must be a whole number from 0, but got {seed!r}")
+        self.objective = objective
+        self.goal = goal
+        self.method = find_method(method)
+        self.seed = secrets.randbits(32) if seed is None else int(seed)
+        self._observations = Observations(self.space, objective)
+        self._fit: _Fit | None = None
+
+    # --- telling ---------------------------------------------------------------------------------------------------
+
+    def tell(
+        self,
+        experiment: pd.DataFrame | Mapping[str, object],
+        outcome: object = ...,
+        *,
+        actual: Mapping[str, object] | None = None,
+        out_of_bounds: str = "error",
+    ) -> None:
+        """Take in a table of experiments, or the outcome of one.
+
+        `tell(frame)`: columns are the parameters, the objective and, where known, `asked.<parameter>`; a blank is a
+        gap, a blank outcome is pending. `tell(suggestion, 182.5)`: it went as asked. `actual={"temperature": None}`
+        says what differed: another value, None for unknown, `Normal(300, 15)`. A plain mapping instead of a suggestion
+        is an experiment of your own. `out_of_bounds="keep"` admits values outside the bounds. An error changes nothing.
+        """
+        if out_of_bounds not in ("error", "keep"):
+            raise BomiError(f"out_of_bounds must be 'error' or 'keep', but got {out_of_bounds!r}")
+        keep = out_of_bounds == "keep"
+        if hasattr(experiment, "columns"):
+            if outcome is not ... or actual is not None:
+                raise TableError("a table brings its own outcomes: tell it alone")
+            self._observations = self._observations.add(self._read_frame(experiment, keep))
+            return
+        if not isinstance(experiment, Mapping):
+            raise TableError(f"tell takes a table, or a suggestion or mapping with its outcome, but got {experiment!r}")
+        if outcome is ...:
+            raise TableError("an experiment is told with its outcome: tell(experiment, outcome)")
+        self._observations = self._with_one(experiment, outcome, actual or {}, keep)
+
+    def _read_frame(self, frame: Any, keep: bool) -> list[Row]:
+        names = [str(name) for name in frame.columns]
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        if doubled:
+            raise TableError(f"the table has more than one column {', '.join(map(repr, doubled))}")
+        columns = {name: frame.iloc[:, i].tolist() for i, name in enumerate(names)}
+        labels = frame.index.tolist()
+        return read_columns(columns, self.space, self.objective, keep_outside=keep, labels=labels)
+
+    def _with_one(
+        self, experiment: Mapping[str, object], outcome: object, actual: Mapping[str, object], keep: bool
+    ) -> Observations:
+        observations = self._observations
+        unknown = [name for name in actual if name not in self.space.names]
+        if unknown:
+            raise SuggestionError(
+                f"`actual` names no parameter: {', '.join(map(repr, unknown))}; "
+                f"the parameters are {', '.join(self.space.names)}"
+            )
+        try:
+            value = read_outcome(outcome)
+        except CellError as error:
+            raise TableError(f"outcome {self.objective!r}: {error}") from None
+        changed = {name: self._cell(name, cell, keep) for name, cell in actual.items()}
+        if not isinstance(experiment, Suggestion):
+            missing = [name for name in self.space.names if name not in experiment]
+            beside = [name for name in experiment if name not in self.space.names]
+            if missing:
+                also = f"; unexpected: {', '.join(map(repr, beside))}" if beside else ""
+                raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}{also}")
+            recorded = {name: self._cell(name, experiment[name], keep) for name in self.space.names}
+            return observations.add([Row({**recorded, **changed}, value, id=observations.fresh_id())])
+        place = observations.find(experiment.id)
+        if place is None or dict(observations.rows[place].asked) != dict(experiment):
+            raise SuggestionError(f"suggestion {experiment.id!r} was not made by this optimizer")
+        row = observations.rows[place]
+        if not row.pending:
+            raise SuggestionError(f"suggestion {experiment.id!r} has been told already")
+        return observations.add([replace(row, recorded={**row.recorded, **changed}, outcome=value)])
+
+    def _cell(self, name: str, value: object, keep: bool) -> Cell:
+        try:
+            return read_cell(self.space.parameters[name], value, keep_outside=keep)
+        except CellError as error:
+            raise TableError(f"parameter {name!r}: {error}") from None
+
+    # --- asking ----------------------------------------------------------------------------------------------------
+
+    @overload
+    def ask(self) -> Suggestion: ...
+
+    @overload
+    def ask(self, count: int) -> list[Suggestion]: ...
+
+    def ask(self, count: int | None = None) -> Suggestion | list[Suggestion]:
+        """The next experiment, or a list of `count`; each is pending until told, and taken into account meanwhile."""
+        if count is None:
+            return self._ask_one()
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise BomiError(f"the number of suggestions must be a whole number from 1, but got {count!r}")
+        return [self._ask_one() for _ in range(count)]
+
+    def _ask_one(self) -> Suggestion:
+        observations = self._observations
+        place, note, model = self._next_place()
+        setting = self.space.setting(place.numpy())
+        predicted = self._predict(model, setting) if model is not None else None
+        suggestion = Suggestion(observations.fresh_id(), setting, predicted, note)
+        row = Row(recorded=dict(setting), outcome=None, asked=dict(setting), id=suggestion.id)
+        self._observations = observations.add([row])
+        return suggestion
+
+    def _next_place(self) -> tuple[Tensor, str, GaussianProcess | None]:
+        """Where to experiment next, a note if the method could not say, and the model that said it."""
+        rows = len(self._observations.rows)
+        seed = self._draw_seed(rows)
+        acquisition = self.method.acquisition
+        if acquisition is None:
+            uniform = np.random.default_rng(seed).random(len(self.space))
+            return torch.from_numpy(self.space.expand(uniform)), "", None
+        fit = self._learn()
+        if not fit.enough:
+            note = (
+                f"space-filling: method {self.method.name!r} can use {fit.completed.inputs.shape[1]} rows "
+                f"and needs {self.method.rows}"
+            )
+            return candidates.space_filling(self.space, 1, seed=self.seed, skip=rows)[0], note, None
+        pending = self._pending_places()
+        model = fit.model.believe(pending) if len(pending) else fit.model
+        t = 1 + sum(bool(row.asked) for row in self._observations.rows)
+        score = acquisition.score(model, t=t, parameters=len(self.space))
+        starts = _best_rows(fit.model, fit.completed)
+        place, _ = candidates.maximize(score, self.space, seed=seed, starts=starts, taken=pending)
+        return place, "", fit.model
+
+    def _learn(self) -> _Fit:
+        """What the rows with an outcome say; learned once for each state of the table."""
+        rows = self._observations.done
+        if self._fit is None or self._fit.rows != rows:
+            outcomes = SIGNS[self.goal] * torch.tensor([row.outcome for row in rows], dtype=torch.float64)
+            scaling = self.method.scaling(outcomes)
+            table = Table.of(self.space, rows, scaling.to_targets(outcomes))
+            generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
+            if len(rows):
+                completed = self.method.filler(table, generator)
+            else:
+                completed = Completed(table.inputs[None], table.targets)
+            self._fit = _Fit(rows, scaling, table, completed, self.method)
+        return self._fit
+
+    def _pending_places(self) -> Tensor:
+        """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
+        places = []
+        for row in self._observations.pending:
+            known = {**row.asked, **{name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)}}
+            if len(known) == len(self.space):
+                places.append(self.space.to_unit(known))
+        return torch.from_numpy(np.array(places).reshape(-1, self.space.dim))
+
+    def _predict(self, model: GaussianProcess, setting: Mapping[str, Known]) -> Prediction:
+        """The worlds' mean, and their spread by the law of total variance, in the outcome's own unit."""
+        place = torch.from_numpy(self.space.to_unit(setting))[None]
+        means, variances = model.moments(place)
+        total = variances.mean(0) + means.var(0, correction=0)
+        mean, sd = self._learn().scaling.to_outcome(means.mean(0), total.sqrt())
+        return Prediction(SIGNS[self.goal] * float(mean), float(sd))
+
+    def _draw_seed(self, count: int) -> int:
+        """A seed that depends on nothing but the optimizer's and how much it has been told: restarts repeat."""
+        return int(np.random.SeedSequence([self.seed, count]).generate_state(1)[0])
+
+    # --- looking ---------------------------------------------------------------------------------------------------
+
+    def best(self) -> Best:
+        """The setting with the best posterior mean over all worlds, beside the best outcome seen."""
+        done = self._observations.done
+        if not done:
+            raise TableError("there is no best yet: no outcome has been told")
+        seen = max(done, key=lambda row: SIGNS[self.goal] * (row.outcome or 0.0))
+        setting, predicted, note = self._recommend(seen)
+        return Best(setting, predicted, seen.outcome or 0.0, dict(seen.recorded), seen.complete, note)
+
+    def _recommend(self, seen: Row) -> tuple[dict[str, Known] | None, Prediction | None, str]:
+        fit = self._learn()
+        if self.method.acquisition is None or not fit.enough:
+            known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
+            if len(known) == len(self.space):
+                return known, None, "no model: the best row seen"
+            return None, None, "no model, and the best row seen has gaps"
+        model = fit.model
+
+        def score(points: Tensor) -> Tensor:
+            return model.moments(points)[0].mean(0)
+
+        seed = self._draw_seed(len(self._observations.rows))
+        place, _ = candidates.maximize(score, self.space, seed=seed, starts=_best_rows(model, fit.completed))
+        setting = self.space.setting(place.numpy())
+        return setting, self._predict(model, setting), ""
+
+    def gaps(self) -> pd.DataFrame:
+        """What the worlds say of each value that is not known exactly, in the parameter's own unit."""
+        import pandas as pd
+
+        fit = self._learn()
+        rows = fit.completed.rows if fit.completed.rows is not None else torch.arange(len(fit.table))
+        world_row = {int(row): i for i, row in enumerate(rows)}
+        numbers = [i for i, row in enumerate(self._observations.rows) if not row.pending]
+        found = []
+        for i, j in fit.table.gaps.nonzero().tolist():
+            name = self.space.names[j]
+            draws = None
+            if i in world_row:
+                columns = fit.completed.inputs[:, world_row[i], self.space.columns[j]].numpy()
+                draws = [self.space.parameters[name].from_unit(place) for place in columns]
+            found.append({"row": numbers[i], "parameter": name, **_summary(draws)})
+        columns_shown = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth"]
+        return pd.DataFrame(found, columns=columns_shown)
+
+    def frame(self) -> pd.DataFrame:
+        """Everything told, pending suggestions included, as a table that `tell` takes back."""
+        return self._observations.frame()
+
+
+def _best_rows(model: GaussianProcess, completed: Completed, count: int = 3) -> Tensor:
+    """Where each world's best rows are.  (Q * count, d)"""
+    top = model.fitted().topk(min(count, completed.inputs.shape[1]), -1).indices  # (Q, count)
+    worlds = torch.arange(len(top))[:, None]
+    return completed.inputs[worlds, top].flatten(0, 1).clamp(0, 1)
+
+
+def _summary(draws: list[Known] | None) -> dict[str, float]:
+    """Mean, sd and quantiles of drawn numbers; NaN for categories and for rows that the method leaves out."""
+    if draws is None or not all(isinstance(draw, int | float) for draw in draws):
+        return {name: float("nan") for name in ("mean", "sd", "5 %", "50 %", "95 %", "worth")}
+    values = np.array(draws, dtype=float)
+    low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
+    sd = values.std(ddof=1) if len(values) > 1 else 0.0
+    return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high, "worth": float("nan")}
