@@ -182,9 +182,7 @@ def test_a_trace_covers_the_treatment(alloy):
     assert 2e-9 < trace.mean_radius[-1] < 8e-9
 
 
-@pytest.mark.parametrize(
-    "treatment", [GOOD, ((1, 1, 1, 1), (1, 1, 1, 1)), ((50, 300, 700, 350), (60, 9e3, 60, 9e3))]
-)
+@pytest.mark.parametrize("treatment", [GOOD, ((1, 1, 1, 1), (1, 1, 1, 1)), ((50, 300, 700, 350), (60, 9e3, 60, 9e3))])
 def test_a_figure_of_any_treatment(alloy, treatment, tmp_path):
     drawing = figure(alloy.trace(*treatment))
     assert [axes.get_ylabel().split(" (")[0] for axes in drawing.axes[:3]] == [
@@ -224,9 +222,7 @@ def test_a_bad_value_is_named_with_its_range(alloy, method, index, bad):
         assert part in str(told.value)
 
 
-@pytest.mark.parametrize(
-    "bad", [[], [50], [50, 60, 70], [50, 60, 70, 80, 90], 50, None, np.full((2, 4), 50.0)]
-)
+@pytest.mark.parametrize("bad", [[], [50], [50, 60, 70], [50, 60, 70, 80, 90], 50, None, np.full((2, 4), 50.0)])
 def test_a_wrong_number_of_stages_is_told(alloy, bad):
     with pytest.raises(BomiError, match=r"4 temperatures, te_1, te_2, te_3, te_4"):
         alloy.strength(bad, [1, 1, 1, 1])

@@ -241,9 +241,7 @@ class HeatTreatment:
         c, grid = self._constants, self._grid
         if c.class_resolved:
             # Each class strengthens by k(r) sqrt(f); the classes add in quadrature.
-            precipitates = np.sqrt(
-                _row_sums(density, grid.volume * _precipitate_strength(c, grid.radii) ** 2)
-            )
+            precipitates = np.sqrt(_row_sums(density, grid.volume * _precipitate_strength(c, grid.radii) ** 2))
         else:
             mean = np.maximum(grid.mean_radius(density), grid.edges[0])
             precipitates = _precipitate_strength(c, mean) * np.sqrt(_row_sums(density, grid.volume))
@@ -262,9 +260,7 @@ def _stages(temperatures: Iterable[float], times: Iterable[float]) -> list[tuple
     )
 
 
-def _checked(
-    values: Iterable[object], what: str, bounds: dict[str, tuple[float, float]], unit: str
-) -> list[float]:
+def _checked(values: Iterable[object], what: str, bounds: dict[str, tuple[float, float]], unit: str) -> list[float]:
     """The values as numbers, each within its bounds."""
     given = list(values) if isinstance(values, Iterable) else [values]
     if len(given) != len(bounds):
