@@ -25,7 +25,7 @@ class Distributions:
 
     execution_sd: float = 0.05
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world of means, with variances."""
         widths = torch.tensor([parameter.width for parameter in table.space.parameters.values()])
         width = widths.repeat_interleave(widths).double()

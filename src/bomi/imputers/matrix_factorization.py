@@ -193,7 +193,7 @@ class MatrixFactorization:
     noise: float = 0.01
     sweeps: int = 40
 
-    def __call__(self, table: Table, generator: Generator) -> Completed:
+    def __call__(self, table: Table, generator: Generator, warm: Completed | None = None) -> Completed:
         """Q draws; a table without gaps is one world as it stands."""
         if not table.gaps.any():
             return Completed(table.inputs[None], table.targets)

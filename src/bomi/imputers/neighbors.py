@@ -21,7 +21,7 @@ class Neighbors:
 
     neighbors: int = 5
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world."""
         imputer = KNNImputer(n_neighbors=self.neighbors, keep_empty_features=True)
         return fill_once(table, lambda inputs: np.asarray(imputer.fit_transform(inputs)))
