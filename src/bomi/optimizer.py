@@ -86,9 +86,25 @@ class _Fit:
     def enough(self) -> bool:
         return self.completed.inputs.shape[1] >= self.method.rows
 
+    @property
+    def warm_enough(self) -> bool:
+        return self.method.goes_on and self.enough
+
     @cached_property
     def model(self) -> GaussianProcess:
-        return self.method.surrogate(self.completed)
+        return self.method.surrogate(self.completed, self.table.space)
+
+    def warm(self, rows: tuple[Row, ...]) -> Completed:
+        """These worlds for another state of the table: NaN in the rows that are new."""
+        completed, place = self.completed, {id(row): i for i, row in enumerate(self.rows)}
+        inputs = torch.full(
+            (len(completed.inputs), len(rows), completed.inputs.shape[-1]), torch.nan, dtype=torch.float64
+        )
+        for i, row in enumerate(rows):
+            if id(row) in place:
+                inputs[:, i] = completed.inputs[:, place[id(row)]]
+        model = self.model
+        return replace(completed, inputs=inputs, hyper=torch.cat([model.theta, model.noise[:, None]], -1))
 
 
 class Optimizer:
@@ -105,7 +121,7 @@ class Optimizer:
         *,
         objective: str = "y",
         goal: str = "maximize",
-        method: str | Method = "bomi",
+        method: str | Method = "posterior",
         seed: int | None = None,
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
@@ -257,7 +273,9 @@ class Optimizer:
             table = Table.of(self.space, rows, scaling.to_targets(outcomes))
             generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
             if len(rows):
-                completed = self.method.filler(table, generator)
+                before = self._fit
+                warm = before.warm(rows) if before is not None and before.warm_enough else None
+                completed = self.method.filler(table, generator, warm)
             else:
                 completed = Completed(table.inputs[None], table.targets)
             self._fit = _Fit(rows, scaling, table, completed, self.method)
