@@ -18,7 +18,7 @@ from torch import Tensor
 
 from bomi.cells import Interval, Normal, Uncertain
 from bomi.observations import Row
-from bomi.space import Space
+from bomi.space import Categorical, Parameter, Space
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Table:
             for j, ((name, parameter), columns) in enumerate(parts):
                 cell = row.recorded[name]
                 if isinstance(cell, Normal | Interval):
-                    stated.append(Stated(i, j, cell))
+                    stated.append(Stated(i, j, _within(cell, parameter)))
                 elif cell is not None:
                     inputs[i, columns] = parameter.to_unit(cell)
                 if name in row.asked:
@@ -96,6 +96,14 @@ class Table:
         """
         admissible = torch.from_numpy(self.space.snap(draws.cpu().numpy())).to(draws)
         return torch.where(self.inputs.isnan(), admissible, self.inputs)
+
+
+def _within(cell: Uncertain, parameter: Parameter) -> Uncertain:
+    """Of an interval the part inside the bounds, if there is one."""
+    if not isinstance(cell, Interval) or isinstance(parameter, Categorical):
+        return cell
+    low, high = max(cell.low, parameter.low), min(cell.high, parameter.high)
+    return Interval(low, high) if low < high else cell
 
 
 @dataclass(frozen=True)
