@@ -25,7 +25,7 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 RAW = 512
 RESTARTS = 8
 ENUMERABLE = 4096
-ROUNDS = 4  # of alternating between continuous and discrete moves
+ROUNDS = 12  # at most, of alternating between continuous and discrete moves
 SAME = 1e-9  # points closer than this are one point
 
 

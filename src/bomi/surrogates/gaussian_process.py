@@ -180,7 +180,7 @@ def robust_cholesky(K: Tensor) -> Tensor:
     if not failed.any():
         return L
     eye = torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
-    size = K.diagonal(dim1=-2, dim2=-1).mean(-1).clamp_min(1e-30)
+    size = K.abs().amax((-2, -1)).clamp_min(1e-30)
     jitter = torch.zeros_like(size)
     while failed.any() and jitter.max() < 1e6:
         jitter = torch.where(failed > 0, (10 * jitter).clamp_min(1e-12), jitter)
