@@ -108,19 +108,24 @@ class _Number:
     def from_unit(self, columns: Sequence[float] | Array) -> Known:
         """The value at a place of the cube: on the grid if there is a step, else the shortest decimal there."""
         place = min(max(float(columns[0]), 0.0), 1.0)
+        if self.step is not None:
+            return self._level(round((self._at(place) - self.low) / self.step))
+        for _ in range(20):
+            number = self._at(place)
+            shorter = (float(f"{number:.{digits}g}") for digits in range(1, 18))
+            beside = (number + ulps * math.ulp(number) for ulps in (-1, 1, -2, 2, -3, 3))
+            for near in (*shorter, *beside):
+                if self.low <= near <= self.high and self.to_unit(near) == [place]:
+                    return near
+            place = self.to_unit(number)[0]  # no value has exactly this place: the nearest one that some value has
+        return number
+
+    def _at(self, place: float) -> float:
         if self.log:
             number = self.low * math.exp(math.log(self.high / self.low) * place)
         else:
             number = self.low * (1 - place) + self.high * place
-        number = min(max(number, self.low), self.high)
-        if self.step is not None:
-            return self._level(round((number - self.low) / self.step))
-        shorter = (float(f"{number:.{digits}g}") for digits in range(1, 18))
-        beside = (number + ulps * math.ulp(number) for ulps in (-1, 1, -2, 2, -3, 3))
-        for near in (*shorter, *beside):
-            if self.low <= near <= self.high and self.to_unit(near) == [place]:
-                return near
-        return number
+        return min(max(number, self.low), self.high)
 
     def tidy(self, value: Known) -> Known:
         """The value as one would set it: a continuous one to a millionth of its range (log scale: six digits)."""
