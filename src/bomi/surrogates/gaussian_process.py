@@ -132,20 +132,22 @@ def negative_log_evidence(
     with torch.enable_grad():
         leaf = parameters.detach().clone().requires_grad_()
         theta, noise = leaf[:, :-1], leaf[:, -1]
-        covariance = kernel.evaluate(theta, prepared)
-        n = covariance.shape[-1]
-        K = covariance + torch.diag_embed(noise.exp()[:, None].expand(-1, n))
+        covariance, noise_variance = kernel.evaluate(theta, prepared), noise.exp()
         prior = kernel.log_prior(theta)
     with torch.no_grad():
+        n = covariance.shape[-1]
+        K = covariance.clone()
+        K.diagonal(dim1=-2, dim2=-1).add_(noise_variance[:, None])
         L = robust_cholesky(K)
         y = targets.expand(len(leaf), n).unsqueeze(-1)
         alpha = torch.cholesky_solve(y, L)
         value = 0.5 * (y * alpha).sum((-2, -1)) + L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
         value = value + 0.5 * n * math.log(2 * math.pi) - prior
-        dK = 0.5 * (torch.cholesky_inverse(L) - alpha @ alpha.mT)
-    outputs, weights = [K], [dK]
+        dK = torch.baddbmm(torch.cholesky_inverse(L), alpha, alpha.mT, beta=0.5, alpha=-0.5)
+    outputs = [covariance, noise_variance]
+    weights = [dK, dK.diagonal(dim1=-2, dim2=-1).sum(-1)]
     if prior.requires_grad:
-        outputs, weights = [K, prior], [dK, -torch.ones_like(prior)]
+        outputs, weights = [*outputs, prior], [*weights, -torch.ones_like(prior)]
     (gradient,) = torch.autograd.grad(outputs, leaf, weights)
     return value, gradient
 
