@@ -50,7 +50,9 @@ def test_a_method_is_frozen():
 
 
 def test_an_unknown_method_is_told_with_the_known_ones():
-    with pytest.raises(BomiError, match="unknown method 'bomii'; the known ones are bomi, drop, .*did you mean 'bomi'"):
+    with pytest.raises(
+        BomiError, match=r"unknown method 'bomii'; the known ones are bomi, drop, .*did you mean 'bomi'"
+    ):
         method("bomii")
     with pytest.raises(BomiError, match="unknown method 3"):
         method(3)
