@@ -27,7 +27,7 @@ RESTARTS = 8
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
-ROUNDS = 4  # of alternating between continuous and discrete moves
+ROUNDS = 12  # at most, of alternating between continuous and discrete moves
 SAME = 1e-9  # points closer than this are one point
 
 

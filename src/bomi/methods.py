@@ -107,6 +107,12 @@ class UpperConfidenceBound:
     beta_scale: float = 0.2
     beta_alpha: float | None = None
 
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise MethodError(f"`0 < delta < 1` must hold, but got delta={self.delta!r}")
+        if not 0 <= self.beta_scale < math.inf:
+            raise MethodError(f"`beta_scale` must be 0 or more, but got {self.beta_scale!r}")
+
     def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
         """mean_q UCB_q + beta_alpha std_q UCB_q."""
         exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))

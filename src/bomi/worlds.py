@@ -18,7 +18,7 @@ from torch import Tensor
 
 from bomi.cells import Interval, Normal, Uncertain
 from bomi.observations import Row
-from bomi.space import Space
+from bomi.space import Categorical, Parameter, Space
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Table:
             for j, ((name, parameter), columns) in enumerate(parts):
                 cell = row.recorded[name]
                 if isinstance(cell, Normal | Interval):
-                    stated.append(Stated(i, j, cell))
+                    stated.append(Stated(i, j, _within(cell, parameter)))
                 elif cell is not None:
                     inputs[i, columns] = parameter.to_unit(cell)
                 if name in row.asked:
@@ -98,6 +98,14 @@ class Table:
         return torch.where(self.inputs.isnan(), admissible, self.inputs)
 
 
+def _within(cell: Uncertain, parameter: Parameter) -> Uncertain:
+    """Of an interval the part inside the bounds, if there is one."""
+    if not isinstance(cell, Interval) or isinstance(parameter, Categorical):
+        return cell
+    low, high = max(cell.low, parameter.low), min(cell.high, parameter.high)
+    return Interval(low, high) if low < high else cell
+
+
 @dataclass(frozen=True)
 class Completed:
     """Q completed worlds of a table."""
@@ -130,7 +138,10 @@ class Scaling:
 
     def _to_outcomes(self, targets: Tensor) -> Tensor:
         w = targets * self.scale + self.shift
-        return (torch.sinh(self.bend * w) / self.bend if self.bend else w) * self.unit + self.center
+        if self.bend:
+            most = 700 - max(np.log(self.unit), 0.0)  # what the largest number can hold
+            w = torch.sinh((self.bend * w).clamp(-most, most)) / self.bend
+        return w * self.unit + self.center
 
     def to_outcome(self, mean: Tensor, sd: Tensor) -> tuple[Tensor, Tensor]:
         """A prediction of the target as one of the outcome: its middle, and half the width of one sd to either side."""
@@ -146,6 +157,7 @@ def min_max(outcomes: Tensor) -> Scaling:
 
 
 BENDS = (0.0, 0.3, 1.0, 3.0, 10.0)
+BEND_MARGIN = 2.0  # how much more likely, in nats, a stronger bend must be
 
 
 def standard(outcomes: Tensor) -> Scaling:
@@ -166,13 +178,12 @@ def standard(outcomes: Tensor) -> Scaling:
         sd = float(w.std(correction=0))
         if sd < 1e-9:
             return Scaling(float(w.mean()), 1.0, center, unit)
-        value = -len(z) * np.log(sd) - 0.5 * float(torch.log1p((bend * z).square()).sum())
+        if not np.isfinite(sd):
+            continue  # a bend that strong outliers need
+        value = -len(z) * np.log(sd) - float(torch.hypot(bend * z, torch.ones_like(z)).log().sum())
         if value > best_value + (BEND_MARGIN if bend else 0.0):
             best, best_value = Scaling(float(w.mean()), sd, center, unit, bend), value
     return best
-
-
-BEND_MARGIN = 2.0  # how much more likely, in nats, a stronger bend must be
 
 
 def _span(span: float, level: float) -> float:

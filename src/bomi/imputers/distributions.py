@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from bomi.errors import MethodError
 from bomi.imputers.stated import quantiles
 from bomi.worlds import Completed, Table
 
@@ -24,6 +26,10 @@ class Distributions:
     """
 
     execution_sd: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.execution_sd < math.inf:
+            raise MethodError(f"`execution_sd`, a share of the range, must be 0 or more, but got {self.execution_sd!r}")
 
     def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world of means, with variances."""

@@ -221,7 +221,7 @@ def _smooth_cdf(nodes: Tensor, known: Tensor) -> Tensor:
         return nodes
     width = max(1.06 * float(known.std(correction=0)) * len(known) ** -0.2, 0.01)
     mirrored = torch.cat([known, -known, 2 - known])
-    cdf = torch.special.ndtr((nodes[:, None] - mirrored) / width).sum(-1)
+    cdf: Tensor = torch.special.ndtr((nodes[:, None] - mirrored) / width).sum(-1)
     cdf = (cdf - cdf[0]) / (cdf[-1] - cdf[0])
     trust = len(known) / (len(known) + SMOOTHING)
     return trust * cdf + (1 - trust) * nodes

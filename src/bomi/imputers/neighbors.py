@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from sklearn.impute import KNNImputer
 
+from bomi.errors import MethodError
 from bomi.imputers.simple import fill_once
 from bomi.worlds import Completed, Table
 
@@ -20,6 +21,10 @@ class Neighbors:
     """
 
     neighbors: int = 5
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.neighbors, int) or self.neighbors < 1:
+            raise MethodError(f"`neighbors` must be a whole number from 1, but got {self.neighbors!r}")
 
     def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world."""

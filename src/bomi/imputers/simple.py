@@ -83,7 +83,7 @@ def _without_gaps(table: Table, inputs: torch.Tensor) -> Completed:
 def _mode(known: Array, *, discrete: bool) -> Array:
     """The commonest row of a discrete parameter's columns, or the peak of the density of a continuous one."""
     values, counts = np.unique(known, axis=0, return_counts=True)
-    if discrete or len(values) < 3:
+    if discrete or len(values) < 3 or np.ptp(values) < 1e-9:  # no density to speak of
         return np.asarray(values[counts.argmax()])
     density = gaussian_kde(known[:, 0])
     grid = np.linspace(known.min(), known.max(), 512)

@@ -178,7 +178,7 @@ def negative_log_evidence(
     alpha = torch.cholesky_solve(y, L)
     prior, by_prior = pairs.kernel.log_prior(parameters)
     value = 0.5 * (y * alpha).sum((-2, -1)) + L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-    weights = 0.5 * (torch.cholesky_inverse(L) - alpha @ alpha.mT)
+    weights = torch.baddbmm(torch.cholesky_inverse(L), alpha, alpha.mT, beta=0.5, alpha=-0.5)
     by_theta = pullback(weights[:, pairs.i, pairs.j] * pairs.twice)
     by_noise = noise * weights.diagonal(dim1=-2, dim2=-1).sum(-1)
     value = value + 0.5 * n * math.log(2 * math.pi) - prior
@@ -214,7 +214,7 @@ def robust_cholesky(K: Tensor) -> Tensor:
     if not failed.any():
         return L
     eye = torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
-    size = K.diagonal(dim1=-2, dim2=-1).mean(-1).clamp_min(1e-30)
+    size = K.abs().amax((-2, -1)).clamp_min(1e-30)
     jitter = torch.zeros_like(size)
     while failed.any() and jitter.max() < 1e6:
         jitter = torch.where(failed > 0, (10 * jitter).clamp_min(1e-12), jitter)
