@@ -105,19 +105,21 @@ def share_closed(values: Mapping[str, Mapping[int, float]], method: str) -> floa
     return (ours - naive) / (oracle - naive) if oracle > naive else None
 
 
-def average_ranks(results: Results, *, what: str = SEEN) -> dict[str, float]:
-    """Each method's rank (1 is best) averaged over the cases and repeats that all methods have."""
-    ranks: list[FloatArray] = []
-    methods = list(results.methods)
-    for case in results.cases:
-        values = finals(results, case, what)
-        if set(values) != set(methods):
-            continue
-        common = sorted(set.intersection(*(set(values[method]) for method in methods)))
-        ranks += [rankdata([-values[method][repeat] for method in methods]) for repeat in common]
-    if not ranks:
+def ranks(results: Results, case: str, *, what: str = SEEN) -> dict[str, float]:
+    """Each method's rank (1 is best) on one case, averaged over the repeats that all its methods have."""
+    values = finals(results, case, what)
+    common = sorted(set.intersection(*(set(found) for found in values.values()))) if values else []
+    if not common:
         return {}
-    return dict(zip(methods, np.mean(ranks, axis=0).tolist(), strict=True))
+    each = [rankdata([-values[method][repeat] for method in values]) for repeat in common]
+    return dict(zip(values, np.mean(each, axis=0).tolist(), strict=True))
+
+
+def average_ranks(results: Results, *, what: str = SEEN) -> dict[str, float]:
+    """Each method's rank averaged over the cases that all methods have."""
+    each = [found for case in results.cases if (found := ranks(results, case, what=what))]
+    whole = [found for found in each if found.keys() == results.methods.keys()]
+    return {method: float(np.mean([found[method] for found in whole])) for method in results.methods} if whole else {}
 
 
 def curves(results: Results, case: str) -> dict[str, tuple[FloatArray, FloatArray]]:
