@@ -195,6 +195,7 @@ _OTHERS = [
     for line, marker in (("-.", "h"), (":", "d"), ("--", ">"))
     for color in ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 ]
+_BARS: dict[str, Any] = {"linewidth": 1.6, "markersize": 5, "elinewidth": 0.9, "capsize": 2}
 
 
 def _styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -209,23 +210,27 @@ def _styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 def curves_figure(results: Results) -> Figure:
     """The best outcome seen against the number of evaluations: mean and standard error, one panel a case."""
+    from matplotlib.ticker import MaxNLocator
+
     cases, styles = list(results.cases), _styles(results.methods)
     figure, panels = _panels(len(cases))
     for case, axes in zip(cases, panels, strict=True):
         curves = scores.curves(results, case)
         for place, (method, (mean, error)) in enumerate(curves.items()):
-            steps = np.arange(len(mean))
             every = max(len(mean) // 6, 1)
-            axes.fill_between(steps, mean - error, mean + error, color=styles[method]["color"], alpha=0.15, linewidth=0)
             # Markers of different methods stand beside each other, not on one another.
-            marked = (place * every // max(len(curves), 1), every)
-            axes.plot(steps, mean, label=method, markevery=marked, markersize=5, linewidth=1.6, **styles[method])
+            marked = (place * every // len(curves), every)
+            axes.errorbar(
+                np.arange(len(mean)), mean, error, label=method, errorevery=marked, markevery=marked, **_BARS,
+                **styles[method],
+            )  # fmt: skip
         optimum = results.cases[case].get("optimum")
         repeats = len({run["repeat"] for run in results.runs if run["case"] == case})
         axes.set_title(f"{case} ({repeats} {'run' if repeats == 1 else 'runs'})", fontsize=10)
         axes.set_xlabel("evaluations")
         axes.set_ylabel("best outcome seen")
         axes.margins(x=0.01)
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         if optimum is not None:
             low, high = axes.get_ylim()
             if optimum - high < 0.35 * (high - low):  # near enough not to squeeze the curves
@@ -255,10 +260,7 @@ def trends_figure(results: Results) -> Figure | None:
             points = [(x, by_method[method]) for x, by_method in found.items() if method in by_method]
             if points:
                 x, y, error = np.array([(x, score.mean, score.error) for x, score in points]).T
-                axes.errorbar(
-                    x, y, np.nan_to_num(error), label=method, capsize=2, elinewidth=0.8, markersize=5, linewidth=1.6,
-                    **styles[method],
-                )  # fmt: skip
+                axes.errorbar(x, y, np.nan_to_num(error), label=method, **_BARS, **styles[method])
         axes.set_xlabel(name)
         axes.set_ylabel("best outcome seen at the end")
         axes.set_xticks(sorted(places))
@@ -329,7 +331,7 @@ def _page(results: Results, title: str, pictures: Sequence[tuple[str, bytes]], t
     for name, image in pictures:
         data = base64.b64encode(image).decode()
         parts.append(f"<h2>{name.capitalize()}</h2><img alt='{name}' src='data:image/svg+xml;base64,{data}'>")
-    parts.append("<p class='note'>Lines are means over the repeats, bands and bars one standard error either way.</p>")
+    parts.append("<p class='note'>Lines are means over the repeats, bars one standard error either way.</p>")
     parts += [_html_table(table) for table in tables if table.rows]
     parts.append(_html_table(_settings_table(results)))
     body = "\n".join(parts)
