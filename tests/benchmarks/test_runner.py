@@ -44,7 +44,7 @@ def test_a_run_repeats_apart_from_times() -> None:
 
 def test_all_methods_meet_the_same_data_and_events() -> None:
     runs = [
-        run("branin", method, budget=6, seed=5, missing=Events(0.5, 0.1)) for method in ("mean", "random", "oracle")
+        run("branin", method, budget=6, seed=4, missing=Events(0.5, 0.1)) for method in ("mean", "random", "oracle")
     ]
     assert len({result.best[0] for result in runs}) == 1
     assert len({result.events for result in runs}) == 1
@@ -378,7 +378,7 @@ def test_initial_data_from_a_folder(authors_folder: Path, tmp_path: Path) -> Non
     assert str(authors_folder) not in path.read_text()
     with pytest.raises(BenchmarkError, match=r"X_10\.csv"):  # there are ten repeats
         sweep([case], ["random"], repeats=11, path=path)
-    with pytest.raises(BenchmarkError, match="initial read is .* in the file, but null now"):
+    with pytest.raises(BenchmarkError, match=r"initial read is .* in the file, but null now"):
         sweep([Case(problem="eggholder", budget=1)], ["random"], repeats=1, path=path)
 
 
@@ -405,7 +405,11 @@ def test_running_needs_neither_pandas_nor_the_command_line() -> None:
     """A machine may have the numerical libraries alone."""
     code = (
         "import sys\n"
-        "sys.modules.update(dict.fromkeys(['pandas', 'typer', 'rich', 'matplotlib']))\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('pandas', 'typer', 'rich', 'matplotlib'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
         "import bomi.benchmarks\n"
         "print(len(bomi.benchmarks.run('branin', 'knn', budget=2, seed=0).best))\n"
     )
