@@ -1,5 +1,7 @@
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -262,11 +264,12 @@ if __name__ == "__main__":
 def test_kill_in_the_middle_then_resume(finished: Path, tmp_path: Path) -> None:
     path, script = tmp_path / "results.jsonl", tmp_path / "go.py"
     script.write_text(SWEEP)
-    with subprocess.Popen([sys.executable, script, path, "2"]) as process:
+    # A session of its own, so that its workers are killed with it.
+    with subprocess.Popen([sys.executable, script, path, "2"], start_new_session=True) as process:
         deadline = time.monotonic() + 50
         while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < 4):
             time.sleep(0.005)
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
     left = path.read_bytes().count(b"\n")
     assert 4 <= left < 19
     sweep(CASES, QUICK, repeats=3, path=path)

@@ -256,10 +256,12 @@ def trends_figure(results: Results) -> Figure | None:
     figure, panels = _panels(len(settings))
     for (name, places), axes in zip(settings.items(), panels, strict=True):
         found = {x: {s.method: s for s in scores.scores(results, case)} for x, case in sorted(places.items())}
-        for method in results.methods:
+        dodge = 0.004 * (max(places) - min(places))  # beside each other, not on one another
+        for place, method in enumerate(results.methods):
             points = [(x, by_method[method]) for x, by_method in found.items() if method in by_method]
             if points:
                 x, y, error = np.array([(x, score.mean, score.error) for x, score in points]).T
+                x += dodge * (place - len(results.methods) / 2)
                 axes.errorbar(x, y, np.nan_to_num(error), label=method, **_BARS, **styles[method])
         axes.set_xlabel(name)
         axes.set_ylabel("best outcome seen at the end")
@@ -271,7 +273,7 @@ def trends_figure(results: Results) -> Figure | None:
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure  # only those who draw pay for it
 
-    columns = min(count, 2 if count <= 4 else 3)
+    columns = min(count, 2 if count in (2, 4) else 3)
     rows = math.ceil(count / columns)
     figure = Figure(figsize=(0.6 + 4.4 * columns, 0.9 + 3.1 * rows), layout="constrained")
     panels = list(figure.subplots(rows, columns, squeeze=False).flat)
