@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 import torch
 from torch import Tensor
 
-NOISE = (-6.0, 1.5)  # middle and spread of the log noise variance's prior
+NOISE = (-6.0, 1.0)  # middle and spread of the log noise variance's prior
 
 Prepared: TypeAlias = tuple[Tensor, ...]
 Pullback: TypeAlias = Callable[[Tensor], Tensor]
@@ -144,7 +144,7 @@ class AdditiveMatern:
     A row that lacks one value still says something of its other parameters: that is the additive part. Two different
     categories are at distance 1. theta = (log s^2, logit w, log l_1..p, log h_1..p), a priori independent normal:
     log s^2 ~ N(0, 1), logit w ~ N(0, 2^2), log l ~ N(log 0.3, 1), log h ~ N(log(0.3 sqrt(p)), 1),
-    and the log noise variance of outcomes scaled to variance 1 like N(-6, 1.5^2) above -6, flat below: what can be
+    and the log noise variance of outcomes scaled to variance 1 like N(-6, 1) above -6, flat below: what can be
     explained is not called noise.
 
     groups: the parameter that each column of the cube belongs to.
@@ -166,7 +166,7 @@ class AdditiveMatern:
     def starts(self) -> Tensor:
         """Wiggly and smooth, each mostly additive and mostly joint."""
         p, root = self.parameters, 0.5 * math.log(self.parameters)
-        ladder = [(weight, math.log(length)) for weight in (1.5, -1.5) for length in (0.1, 0.3, 1.0)]
+        ladder = [(weight, math.log(length)) for weight in (1.5, -1.5) for length in (0.04, 0.12, 0.4, 1.2)]
         return torch.tensor(
             [[0.0, weight, *[length] * p, *[length + root] * p] for weight, length in ladder], dtype=torch.float64
         )
