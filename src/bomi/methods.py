@@ -21,7 +21,7 @@ from bomi.errors import MethodError
 from bomi.imputers.distributions import Distributions
 from bomi.imputers.matrix_factorization import MatrixFactorization
 from bomi.imputers.neighbors import Neighbors
-from bomi.imputers.posterior import Posterior
+from bomi.imputers.posterior import ANCHORS, Posterior
 from bomi.imputers.simple import Drop, Mean, Mode, Suggest
 from bomi.space import Space
 from bomi.surrogates import gaussian_process
@@ -74,6 +74,8 @@ class AdditiveGP:
         kernel = AdditiveMatern(tuple(space.groups.tolist()))
         if completed.hyper is None:
             return gaussian_process.fit(completed.inputs, completed.targets, kernel=kernel)
+        if completed.inputs.shape[1] > ANCHORS:  # learned from the anchors
+            return gaussian_process.with_hyper(completed.inputs, completed.targets, completed.hyper, kernel=kernel)
         pairs = gaussian_process.Pairs(kernel, completed.inputs)
         starts = completed.hyper[None]
         if completed.inputs.shape[1] % RESTART_EVERY == 0:

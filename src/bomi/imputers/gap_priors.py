@@ -52,6 +52,19 @@ class GapPriors:
     strayed: Tensor  # (p, K) what recorded values that differ from the asked ones say of the components
     pi: Tensor  # (Q, p, K)
 
+    def select(self, rows: Tensor) -> GapPriors:
+        """Those of some rows of the table.  rows: (n,) bool"""
+        mine = rows[self.rows]
+        return replace(
+            self,
+            rows=self.rows[mine],
+            cdf=self.cdf[:, mine],
+            **{
+                name: getattr(self, name)[mine]
+                for name in ("parameter", "used", "discrete", "nodes", "mean", "root", "asked", "components")
+            },
+        )
+
     def draw(self, e: Tensor) -> Tensor:
         """The values reached from standard normal numbers.  (Q, S, R, g) -> (Q, S, R, g)"""
         z = self.mean + (self.root @ e.unsqueeze(-1)).squeeze(-1)

@@ -17,15 +17,16 @@ After the move, u = P_-i k and v = u - e_i: P' = P_-i + v v^T / (k_ii + noise - 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bomi.errors import MethodError
 from bomi.imputers.gap_priors import GapPriors, from_codes, gap_priors, to_codes
 from bomi.space import Categorical, Space
-from bomi.surrogates.gaussian_process import Pairs, climb, robust_cholesky, search
+from bomi.surrogates.gaussian_process import Pairs, climb, robust_cholesky, search, with_hyper
 from bomi.surrogates.kernels import AdditiveMatern, cross, matern
 from bomi.worlds import Completed, Table
 
@@ -33,6 +34,8 @@ CANDIDATES = 24
 WALKS = (0.7, 0.9, 0.97, 0.99)  # how much of the current value a near candidate keeps
 COLD_ROUNDS = 6  # of hyper-parameters and sweeps, from nothing
 WARM_SWEEPS = 2  # for one more row
+ANCHORS = 500  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
+BLOCK = 64  # such rows at a time
 
 
 @dataclass(frozen=True)
@@ -41,23 +44,122 @@ class Posterior:
 
     worlds: int = 5
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.worlds, int) or self.worlds < 1:
+            raise MethodError(f"`worlds` must be a whole number from 1, but got {self.worlds!r}")
+
     def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """Draws that go on from the worlds before, if there are any, or start from the complete rows."""
         if not table.gaps.any():
             hyper = warm.hyper[:1] if warm is not None and warm.hyper is not None else None
             return Completed(table.inputs[None], table.targets, hyper=hyper)
+        if len(table) > ANCHORS:
+            return self._by_anchors(table, generator, warm)
         known = to_codes(table, table.inputs)
         priors = gap_priors(table, known, self.worlds)
-        kernel = AdditiveMatern(tuple(table.space.groups.tolist()))
-        if warm is None or warm.hyper is None:
-            codes, hyper = _cold_start(table, known, priors, kernel, generator)
-        else:
-            codes, hyper = _warm_start(table, known, priors, kernel, warm, generator)
+        start = _cold_start if warm is None or warm.hyper is None else _warm_start
+        codes, hyper = start(table, known, priors, _kernel(table), generator, warm)
         return Completed(from_codes(table, codes), table.targets, hyper=hyper)
+
+    def _by_anchors(self, table: Table, generator: torch.Generator, warm: Completed | None) -> Completed:
+        """Of a large table, some rows are worlds as ever; the others are drawn given these, each on its own."""
+        chosen = _anchors(table, generator)
+        part = None if warm is None else replace(warm, inputs=warm.inputs[:, chosen])
+        anchors = self(table.select(chosen), generator, part)
+        hyper = anchors.hyper
+        if hyper is None:  # the anchors have no gaps: one world, and its hyper-parameters are still to be learned
+            hyper = search(_kernel(table), anchors.inputs, anchors.targets, most=20)
+        worlds = torch.arange(self.worlds) % len(hyper)
+        anchors = replace(anchors, inputs=anchors.inputs[worlds], hyper=hyper[worlds])
+        inputs = table.inputs.expand(self.worlds, -1, -1).clone()
+        inputs[:, chosen] = anchors.inputs
+        gappy = table.gaps.any(-1) & ~chosen
+        if gappy.any():
+            inputs[:, gappy] = draw_given(anchors, table, gappy, generator)
+        return Completed(inputs, table.targets, hyper=anchors.hyper)
+
+    def sample(
+        self, table: Table, completed: Completed, points: Tensor, generator: torch.Generator, *, sweeps: int
+    ) -> tuple[Tensor, Tensor]:
+        """Many draws of every gap, and with each what its world expects of the best of some points.
+
+        points: (m, d) -> (M, n, d), (M,)
+        """
+        assert completed.hyper is not None
+        hyper, kernel = completed.hyper, _kernel(table)
+        inputs, best = [], []
+        codes = to_codes(table, completed.inputs)
+        priors = gap_priors(table, to_codes(table, table.inputs), len(codes))
+        for turn in range(sweeps):
+            if turn % 10 == 0:
+                P = _inverse(kernel, hyper, from_codes(table, codes))
+            P, priors = sweep(
+                codes, P, table, priors, hyper, generator, walk=None if turn % 2 == 0 else _some_walk(generator)
+            )
+            world = from_codes(table, codes)
+            k = cross(kernel, hyper[:, :-1], world, points.expand(len(codes), -1, -1))  # (Q, n, m)
+            inputs.append(world)
+            best.append((k.mT @ (P @ table.targets).unsqueeze(-1)).squeeze(-1).amax(-1))
+        return torch.cat(inputs), torch.cat(best)
+
+
+def _kernel(table: Table) -> AdditiveMatern:
+    return AdditiveMatern(tuple(table.space.groups.tolist()))
+
+
+def _anchors(table: Table, generator: torch.Generator) -> Tensor:
+    """Rows that speak for a large table: complete ones first, among them the best half by outcome.  (n,) bool"""
+    luck = torch.rand(len(table), generator=generator, dtype=torch.float64)
+    complete = ~table.gaps.any(-1)
+    order = (2 * complete.double() + luck).argsort(descending=True)
+    pool = order[: max(2 * ANCHORS, 1)]
+    best = pool[table.targets[pool].argsort(descending=True)[: ANCHORS // 2]]
+    chosen = torch.zeros(len(table), dtype=torch.bool)
+    chosen[best] = True
+    rest = order[~chosen[order]][: ANCHORS - len(best)]
+    chosen[rest] = True
+    return chosen
+
+
+def draw_given(anchors: Completed, table: Table, rows: Tensor, generator: torch.Generator) -> Tensor:
+    """Gappy rows drawn given completed ones, each on its own: all are independent given f's values there.
+
+    One of many draws from the prior, picked by the density of the row's outcome.  rows: (n,) bool -> (Q, R, d)
+    """
+    assert anchors.hyper is not None
+    kernel, hyper = _kernel(table), anchors.hyper
+    model = with_hyper(anchors.inputs, anchors.targets, hyper, kernel=kernel)
+    known = to_codes(table, table.inputs)
+    priors = gap_priors(table, known, len(hyper)).select(rows)
+    Q, R, g = len(hyper), len(priors.rows), priors.used.shape[1]
+    e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=generator, dtype=torch.float64)
+    values = priors.draw(e)
+    if priors.discrete.any():
+        values = _snap(values, priors, table.space)
+    codes = known[rows].expand(Q, 2 * CANDIDATES, -1, -1).clone()  # (Q, S, R, p)
+    row, slot = priors.used.nonzero().unbind(-1)
+    codes[:, :, row, priors.parameter[row, slot]] = values[:, :, row, slot]
+    drawn = []
+    for part in range(0, R, BLOCK):
+        block = codes[:, :, part : part + BLOCK]
+        x = from_codes(table, block)  # (Q, S, B, d)
+        mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
+        variance = variance + hyper[:, -1].exp()[:, None, None]
+        y = table.targets[rows][part : part + BLOCK]
+        weight = -0.5 * ((y - mean).square() / variance + variance.log())
+        luck = -torch.empty(weight.shape, dtype=torch.float64).exponential_(generator=generator).log()
+        chosen = (weight + luck).argmax(1)  # (Q, B)
+        drawn.append(x[torch.arange(Q)[:, None], chosen, torch.arange(x.shape[2])])
+    return torch.cat(drawn, 1)
 
 
 def _cold_start(
-    table: Table, known: Tensor, priors: GapPriors, kernel: AdditiveMatern, generator: torch.Generator
+    table: Table,
+    known: Tensor,
+    priors: GapPriors,
+    kernel: AdditiveMatern,
+    generator: torch.Generator,
+    warm: Completed | None,
 ) -> tuple[Tensor, Tensor]:
     """From nothing: complete rows first, the others added one by one, then rounds of learning and sweeping."""
     worlds = len(priors.cdf)
@@ -85,10 +187,11 @@ def _warm_start(
     known: Tensor,
     priors: GapPriors,
     kernel: AdditiveMatern,
-    warm: Completed,
     generator: torch.Generator,
+    warm: Completed | None,
 ) -> tuple[Tensor, Tensor]:
     """From the worlds before: new rows are drawn first, then everything is swept again."""
+    assert warm is not None
     assert warm.hyper is not None
     worlds = len(priors.cdf)
     pick = torch.arange(worlds) % len(warm.inputs)
