@@ -1,9 +1,9 @@
 """What is known of a gap before its outcome is looked at.
 
 In order of knowledge: a stated uncertainty is that distribution; an asked value a, from which equipment strays,
-is the mixture sum_k pi_k N(a, s_k^2) + pi_0 Uniform cut to the range, with pi learned from the draws; otherwise what
-the other columns say, by a Gaussian copula whose correlations are shrunk; and where they say nothing, how the column
-is spread.
+is the mixture sum_k pi_k N(a + c_k, s_k^2) + pi_0 Uniform cut to the range, with pi learned from the draws: a smooth
+histogram of how far and to which side this equipment strays; otherwise what the other columns say, by a Gaussian
+copula whose correlations are shrunk; and where they say nothing, how the column is spread.
 
 Every gap is reached from a standard normal number by a monotone map, so that one sampler serves all:
 
@@ -28,9 +28,12 @@ from bomi.imputers.stated import quantiles
 from bomi.space import Categorical, Parameter
 from bomi.worlds import Table
 
-SCALES = (0.01, 0.03, 0.1, 0.3)  # how far equipment may stray, as shares of the range; besides, anywhere
-COMPONENTS = len(SCALES) + 1
+_FAR = (0.0125, 0.02, 0.032, 0.05, 0.08, 0.125, 0.2, 0.32)  # how far equipment may stray, as shares of the range
+CENTERS = (0.0, *_FAR, *(-far for far in _FAR))  # and to which side
+WIDTHS = (0.006, *(0.3 * far for far in (*_FAR, *_FAR)))
+COMPONENTS = len(CENTERS) + 1  # the last is anywhere
 NODES = 256
+OUTSIDE = 1e-3  # a component with less of its mass inside the range
 EDGE = 1e-9  # levels are kept this far from 0 and 1
 SMOOTHING = 10.0  # a column of so many known values is trusted as much as an even spread
 
@@ -82,8 +85,9 @@ class GapPriors:
     def learn_straying(self, x: Tensor, generator: torch.Generator) -> GapPriors:
         """With the weights of the straying components drawn given the current values, in each world.
 
-        A label for each asked gap from P(k | x) ~ pi_k N(x; a, s_k^2), then pi_j ~ Dirichlet(1/K + counts_j + 2 share),
-        where share is that of all parameters together: what the others do is a hint, what this one does is evidence.
+        A label for each asked gap from P(k | x) ~ pi_k N(x; a + c_k, s_k^2), then pi_j ~ Dirichlet(1/K + counts_j
+        + 2 share), where share is that of all parameters together: what the others do is a hint, what this one does is
+        evidence.
         x: (Q, R, g)
         """
         known = ~self.asked.isnan()
@@ -286,20 +290,30 @@ def _nodes_around(asked: float) -> Tensor:
     return torch.cat([torch.linspace(0, 1, NODES // 2, dtype=torch.float64), near]).clamp(0, 1).sort().values
 
 
+def _components(asked: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean, width and mass inside the range of the straying components.  (A,) -> (A, K - 1) each"""
+    center = asked[..., None] + torch.tensor(CENTERS, dtype=torch.float64)
+    width = torch.tensor(WIDTHS, dtype=torch.float64).expand_as(center)
+    mass = torch.special.ndtr((1 - center) / width) - torch.special.ndtr(-center / width)
+    return center, width, mass
+
+
 def _distribution(nodes: Tensor, asked: float) -> Tensor:
-    """Distribution functions of the straying components, cut to the range.  (K, N)"""
-    scales = torch.tensor(SCALES, dtype=torch.float64)[:, None]
-    cut = torch.special.ndtr((nodes - asked) / scales)
-    low, high = torch.special.ndtr(-asked / scales), torch.special.ndtr((1 - asked) / scales)
-    return torch.cat([(cut - low) / (high - low).clamp_min(1e-12), nodes[None]])
+    """Distribution functions of the straying components, cut to the range.  (N,) -> (K, N)
+
+    A component that lies outside the range has nothing to say there: it is even.
+    """
+    center, width, mass = (part.unsqueeze(-1) for part in _components(torch.tensor(asked, dtype=torch.float64)))
+    cut = torch.special.ndtr((nodes - center) / width) - torch.special.ndtr(-center / width)
+    return torch.cat([torch.where(mass > OUTSIDE, cut / mass, nodes), nodes[None]])
 
 
 def _density(x: Tensor, asked: Tensor) -> Tensor:
     """Densities of the straying components.  (..., A), (A,) -> (..., A, K)"""
-    scales = torch.tensor(SCALES, dtype=torch.float64)
-    z = (x - asked).unsqueeze(-1) / scales
-    ends = torch.special.ndtr((1 - asked)[:, None] / scales) - torch.special.ndtr(-asked[:, None] / scales)
-    bells = torch.exp(-0.5 * z.square()) / (scales * math.sqrt(2 * math.pi) * ends.clamp_min(1e-12))
+    center, width, mass = _components(asked)
+    z = (x.unsqueeze(-1) - center) / width
+    bells = torch.exp(-0.5 * z.square()) / (width * math.sqrt(2 * math.pi) * mass)
+    bells = torch.where(mass > OUTSIDE, bells, 1.0)
     return torch.cat([bells, torch.ones_like(bells[..., :1])], -1)
 
 

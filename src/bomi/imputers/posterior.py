@@ -34,7 +34,7 @@ CANDIDATES = 24
 WALKS = (0.7, 0.9, 0.97, 0.99)  # how much of the current value a near candidate keeps
 COLD_ROUNDS = 6  # of hyper-parameters and sweeps, from nothing
 WARM_SWEEPS = 2  # for one more row
-ANCHORS = 500  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
+ANCHORS = 256  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
 BLOCK = 64  # such rows at a time
 
 
@@ -143,7 +143,8 @@ def draw_given(anchors: Completed, table: Table, rows: Tensor, generator: torch.
     for part in range(0, R, BLOCK):
         block = codes[:, :, part : part + BLOCK]
         x = from_codes(table, block)  # (Q, S, B, d)
-        mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
+        with torch.no_grad():
+            mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
         variance = variance + hyper[:, -1].exp()[:, None, None]
         y = table.targets[rows][part : part + BLOCK]
         weight = -0.5 * ((y - mean).square() / variance + variance.log())
@@ -343,7 +344,8 @@ def _put(codes: Tensor, priors: GapPriors, values: Tensor, space: Space) -> None
 def _inverse(kernel: AdditiveMatern, hyper: Tensor, inputs: Tensor, *, only: Tensor | None = None) -> Tensor:
     """K^-1 over some of the rows, zero elsewhere.  (Q, n, n)"""
     part = inputs if only is None else inputs[:, only]
-    K = cross(kernel, hyper[:, :-1], part, part)
+    with torch.no_grad():
+        K = cross(kernel, hyper[:, :-1], part, part)
     K.diagonal(dim1=-2, dim2=-1).add_(hyper[:, -1:].exp())
     inverse = torch.cholesky_inverse(robust_cholesky(K))
     if only is None:

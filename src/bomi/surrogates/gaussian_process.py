@@ -24,6 +24,7 @@ from torch import Tensor
 
 from bomi.surrogates.kernels import Kernel, SquaredExponential, cross
 
+CHUNK = 500_000  # covariances between points and rows at a time
 NOISE_BOUNDS = (1e-6, 1.0)
 STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
 
@@ -36,8 +37,10 @@ class GaussianProcess(Model):
         self.kernel, self.theta, self.noise = kernel, theta, noise
         self.inputs = inputs
         self.targets = targets.expand(inputs.shape[:-1])
-        K = cross(kernel, theta, inputs, inputs)
-        self.L = robust_cholesky(K + torch.diag_embed(noise.exp()[:, None].expand(K.shape[:-1])))
+        with torch.no_grad():
+            K = cross(kernel, theta, inputs, inputs)
+            K.diagonal(dim1=-2, dim2=-1).add_(noise.exp()[:, None])
+            self.L = robust_cholesky(K)
         self.alpha = torch.cholesky_solve(self.targets.unsqueeze(-1), self.L).squeeze(-1)
 
     @property
@@ -51,7 +54,11 @@ class GaussianProcess(Model):
         return self.inputs.shape[:1]
 
     def moments(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """Posterior mean and variance of f in each world.  points: (m, d) -> (Q, m), (Q, m)"""
+        """Posterior mean and variance of f in each world.  points: (m, d) or (Q, m, d) -> (Q, m), (Q, m)"""
+        most = max(CHUNK // self.inputs[..., 0].numel(), 8)
+        if points.shape[-2] > most and not torch.is_grad_enabled():
+            parts = [self.moments(part) for part in points.split(most, -2)]
+            return torch.cat([mean for mean, _ in parts], -1), torch.cat([variance for _, variance in parts], -1)
         x = self._place(points).expand(len(self.inputs), -1, -1)
         k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
         mean = (k * self.alpha.unsqueeze(-1)).sum(-2)

@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias
 import torch
 from torch import Tensor
 
+STRIP = 4_000_000  # numbers prepared at a time, for all columns of a strip of a large matrix
 NOISE = (-6.0, 1.0)  # middle and spread of the log noise variance's prior
 
 Prepared: TypeAlias = tuple[Tensor, ...]
@@ -49,8 +50,18 @@ class Kernel(Protocol):
 
 
 def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
-    """The covariance matrix of two sets of points.  (Q, ..., n, d), (Q, ..., m, d) -> (Q, ..., n, m)"""
-    return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
+    """The covariance matrix of two sets of points.  (Q, ..., n, d), (Q, ..., m, d) -> (Q, ..., n, m)
+
+    Large ones are computed in strips of rows, so that what is prepared for all columns at once stays small.
+    """
+    rows = max(STRIP // max(x2[..., 0].numel() * x2.shape[-1], 1), 1)
+    if x1.shape[-2] <= rows or torch.is_grad_enabled():
+        return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
+    K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
+    for start in range(0, x1.shape[-2], rows):
+        strip = slice(start, start + rows)
+        K[..., strip, :] = cross(kernel, theta, x1[..., strip, :], x2)
+    return K
 
 
 @dataclass(frozen=True)
