@@ -142,6 +142,18 @@ class ExpectedImprovement:
         return score
 
 
+ACQUISITIONS: dict[str, Acquisition] = {"ei": ExpectedImprovement(), "ucb-mi": UpperConfidenceBound()}
+
+
+def find_acquisition(name: str | Acquisition) -> Acquisition:
+    """An acquisition by name."""
+    if isinstance(name, str):
+        if name not in ACQUISITIONS:
+            raise MethodError(f"unknown acquisition {name!r}; the known ones are {', '.join(ACQUISITIONS)}")
+        return ACQUISITIONS[name]
+    return name
+
+
 @dataclass(frozen=True)
 class Method:
     """One row of the table. Without an acquisition it asks for random points."""

@@ -15,7 +15,7 @@ from torch import Tensor
 from bomi import candidates
 from bomi.cells import Cell, Known
 from bomi.errors import BomiError, CellError, MethodError, SpaceError, SuggestionError, TableError
-from bomi.methods import Method
+from bomi.methods import Acquisition, Method, find_acquisition
 from bomi.methods import method as find_method
 from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
 from bomi.space import RESERVED, Array, Space
@@ -83,7 +83,7 @@ class Best:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Fit:
     """What was learned from one state of the table."""
 
@@ -93,6 +93,7 @@ class _Fit:
     completed: Completed
 
     method: Method
+    many: tuple[Tensor, Tensor] | None = None  # more worlds, once someone has asked for them
 
     @property
     def enough(self) -> bool:
@@ -115,12 +116,14 @@ class _Fit:
         for i, row in enumerate(rows):
             if id(row) in place:
                 inputs[:, i] = completed.inputs[:, place[id(row)]]
-        model = self.model
-        return replace(completed, inputs=inputs, hyper=torch.cat([model.theta, model.noise[:, None]], -1))
+        return replace(completed, inputs=inputs, hyper=self.model.hyper)
 
 
 class Optimizer:
     """Finds the best setting of an experiment some of whose inputs may be missing.
+
+    `method` is a name of `bomi.METHODS` or a `Method`; `worlds` is how many completed tables it draws, if it draws any;
+    `acquisition` is "ei", "ucb-mi" or an `Acquisition`, where another than the method's own is wished.
 
     >>> optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
     >>> suggestion = optimizer.ask()
@@ -135,6 +138,8 @@ class Optimizer:
         goal: str = "maximize",
         method: str | Method = "posterior",
         seed: int | None = None,
+        worlds: int | None = None,
+        acquisition: str | Acquisition | None = None,
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
         if goal not in SIGNS:
@@ -146,7 +151,9 @@ class Optimizer:
             raise BomiError(f"seed must be a whole number from 0, but got {seed!r}")
         self.objective = objective
         self.goal = goal
-        self.method = find_method(method)
+        self.method = find_method(method, **({} if worlds is None else {"worlds": worlds}))
+        if acquisition is not None:
+            self.method = replace(self.method, acquisition=find_acquisition(acquisition))
         self.seed = secrets.randbits(32) if seed is None else int(seed)
         self._observations = Observations(self.space, objective)
         self._fit: _Fit | None = None
@@ -337,15 +344,18 @@ class Optimizer:
             if len(known) == len(self.space):
                 return known, None, "no model: the best row seen"
             return None, None, "no model, and the best row seen has gaps"
-        model = fit.model
+        setting = self.space.setting(self._recommended().numpy())
+        return setting, self._predict(fit.model, setting), ""
+
+    def _recommended(self) -> Tensor:
+        """The place with the best posterior mean over all worlds.  (d,)"""
+        fit = self._learn()
 
         def score(points: Tensor) -> Tensor:
-            return model.moments(points)[0].mean(0)
+            return fit.model.moments(points)[0].mean(0)
 
         seed = self._draw_seed(len(self._observations.rows))
-        place, _ = candidates.maximize(score, self.space, seed=seed, starts=_best_rows(model, fit.completed))
-        setting = self.space.setting(place.numpy())
-        return setting, self._predict(model, setting), ""
+        return candidates.maximize(score, self.space, seed=seed, starts=_best_rows(fit.model, fit.completed))[0]
 
     def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Prediction]:
         """What the worlds expect of the outcome at each setting."""
@@ -368,8 +378,9 @@ class Optimizer:
         return SIGNS[self.goal] * mean.numpy(), sd.numpy()
 
     def gap_draws(self) -> list[GapDraws]:
-        """The worlds' draws of each value that is not known exactly, in the parameter's own unit."""
+        """Draws of each value that is not known exactly, in the parameter's own unit."""
         fit = self._learn()
+        many, _ = self._many_worlds()
         rows = fit.completed.rows if fit.completed.rows is not None else torch.arange(len(fit.table))
         world_row = {int(row): i for i, row in enumerate(rows)}
         numbers = [i for i, row in enumerate(self._observations.rows) if not row.pending]
@@ -378,29 +389,44 @@ class Optimizer:
             name, row = self.space.names[j], fit.rows[i]
             draws: tuple[Known, ...] = ()
             if i in world_row:
-                columns = fit.completed.inputs[:, world_row[i], self.space.columns[j]].numpy()
+                columns = many[:, world_row[i], self.space.columns[j]].numpy()
                 draws = tuple(self.space.parameters[name].from_unit(place) for place in columns)
             found.append(GapDraws(numbers[i], name, draws, row.recorded[name], row.asked.get(name)))
         return found
 
+    def _many_worlds(self) -> tuple[Tensor, Tensor | None]:
+        """More worlds than a suggestion needs, and what each expects of the best outcome.  (M, n, d), (M,)"""
+        fit = self._learn()
+        sample = getattr(self.method.filler, "sample", None)
+        if sample is None or not fit.enough or not fit.table.gaps.any():
+            return fit.completed.inputs, None
+        if fit.many is None:
+            model = fit.model
+            generator = torch.Generator().manual_seed(self._draw_seed(len(fit.rows) + 1))
+            points = torch.cat([_best_rows(model, fit.completed), self._recommended()[None]])
+            fit.many = sample(fit.table, replace(fit.completed, hyper=model.hyper), points, generator)
+        return fit.many
+
     def gaps(self) -> pd.DataFrame:
-        """What the worlds say of each value that is not known exactly, in the parameter's own unit."""
+        """What is known of each value that is not known exactly, in the parameter's own unit, the worthiest first.
+
+        `worth` is how much the best outcome that can be predicted depends on the value, in the outcome's unit: its
+        square is the part of the variance of the predicted best outcome that knowing the value would take away.
+        """
         import pandas as pd
 
-        fit = self._learn()
-        rows = fit.completed.rows if fit.completed.rows is not None else torch.arange(len(fit.table))
-        world_row = {int(row): i for i, row in enumerate(rows)}
-        numbers = [i for i, row in enumerate(self._observations.rows) if not row.pending]
-        found = []
-        for i, j in fit.table.gaps.nonzero().tolist():
-            name = self.space.names[j]
-            draws = None
-            if i in world_row:
-                columns = fit.completed.inputs[:, world_row[i], self.space.columns[j]].numpy()
-                draws = [self.space.parameters[name].from_unit(place) for place in columns]
-            found.append({"row": numbers[i], "parameter": name, **_summary(draws)})
-        columns_shown = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth"]
-        return pd.DataFrame(found, columns=columns_shown)
+        _, best = self._many_worlds()
+        outcomes = (
+            self._learn().scaling.to_outcome(best, torch.zeros_like(best))[0].numpy() if best is not None else None
+        )
+        found = [
+            {"row": gap.row, "parameter": gap.parameter, **_summary(gap.draws), "worth": _worth(gap.draws, outcomes)}
+            for gap in self.gap_draws()
+        ]
+        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth"]
+        return pd.DataFrame(found, columns=columns).sort_values(
+            "worth", ascending=False, kind="stable", ignore_index=True
+        )
 
     @property
     def observations(self) -> Observations:
@@ -425,11 +451,31 @@ def _best_rows(model: GaussianProcess, completed: Completed, count: int = 3) -> 
     return completed.inputs[worlds, top].flatten(0, 1).clamp(0, 1)
 
 
-def _summary(draws: list[Known] | None) -> dict[str, float]:
+def _summary(draws: Sequence[Known]) -> dict[str, float]:
     """Mean, sd and quantiles of drawn numbers; NaN for categories and for rows that the method leaves out."""
-    if draws is None or not all(isinstance(draw, int | float) for draw in draws):
-        return {name: float("nan") for name in ("mean", "sd", "5 %", "50 %", "95 %", "worth")}
+    if not draws or not all(isinstance(draw, int | float) for draw in draws):
+        return {name: float("nan") for name in ("mean", "sd", "5 %", "50 %", "95 %")}
     values = np.array(draws, dtype=float)
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
     sd = values.std(ddof=1) if len(values) > 1 else 0.0
-    return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high, "worth": float("nan")}
+    return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high}
+
+
+def _worth(draws: Sequence[Known], best: Array | None) -> float:
+    """The standard deviation of E[best | value], by a cubic regression (for categories, the groups' means)."""
+    if best is None or len(draws) < len(best):
+        return float("nan")
+    if all(isinstance(draw, int | float) for draw in draws):
+        values = np.array(draws, dtype=float)
+        z = (values - values.mean()) / (values.std() or 1.0)
+        design = np.stack([z**power for power in range(4)], 1)
+    else:
+        names = sorted({str(draw) for draw in draws})
+        design = np.array([[float(str(draw) == name) for name in names] for draw in draws])
+    size = np.abs(best).max() or 1.0  # to order one, so that no square overflows
+    best = best / size
+    coefficients, *_ = np.linalg.lstsq(design, best, rcond=None)
+    rest = best - design @ coefficients
+    freedom = max(len(best) - design.shape[1], 1)
+    explained = best.var() - rest.var() * (len(best) - 1) / freedom  # less what chance alone would explain
+    return float(np.sqrt(max(explained, 0.0)) * size)

@@ -35,6 +35,7 @@ WALKS = (0.7, 0.9, 0.97, 0.99)  # how much of the current value a near candidate
 COLD_ROUNDS = 6  # of hyper-parameters and sweeps, from nothing
 WARM_SWEEPS = 2  # for one more row
 ANCHORS = 256  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
+SAMPLES = 200  # draws of each gap, where its distribution is asked for
 BLOCK = 64  # such rows at a time
 
 
@@ -79,18 +80,24 @@ class Posterior:
         return Completed(inputs, table.targets, hyper=anchors.hyper)
 
     def sample(
-        self, table: Table, completed: Completed, points: Tensor, generator: torch.Generator, *, sweeps: int
+        self, table: Table, completed: Completed, points: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
         """Many draws of every gap, and with each what its world expects of the best of some points.
 
         points: (m, d) -> (M, n, d), (M,)
         """
         assert completed.hyper is not None
+        if len(table) > ANCHORS:
+            drawn = replace(self, worlds=SAMPLES // 10)._by_anchors(table, generator, completed)
+            assert drawn.hyper is not None
+            with torch.no_grad():
+                model = with_hyper(drawn.inputs, table.targets, drawn.hyper, kernel=_kernel(table))
+                return drawn.inputs, model.moments(points)[0].amax(-1)
         hyper, kernel = completed.hyper, _kernel(table)
         inputs, best = [], []
         codes = to_codes(table, completed.inputs)
         priors = gap_priors(table, to_codes(table, table.inputs), len(codes))
-        for turn in range(sweeps):
+        for turn in range(math.ceil(SAMPLES / len(codes))):
             if turn % 10 == 0:
                 P = _inverse(kernel, hyper, from_codes(table, codes))
             P, priors = sweep(

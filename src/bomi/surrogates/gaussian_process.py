@@ -53,6 +53,11 @@ class GaussianProcess(Model):
         """The worlds."""
         return self.inputs.shape[:1]
 
+    @property
+    def hyper(self) -> Tensor:
+        """The log hyper-parameters with the log noise last.  (Q, k + 1)"""
+        return torch.cat([self.theta, self.noise[:, None]], -1)
+
     def moments(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of f in each world.  points: (m, d) or (Q, m, d) -> (Q, m), (Q, m)"""
         most = max(CHUNK // self.inputs[..., 0].numel(), 8)
