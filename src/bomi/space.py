@@ -65,11 +65,11 @@ class _Number:
 
     def read(self, value: object) -> Cell:
         """What a value of a table, or a typed one, says of this parameter; CellError if nothing sensible."""
-        if cells.is_unknown(value):
-            return None
         if isinstance(value, str):
             cell = cells.parse(value)
             return self._number(cell) if isinstance(cell, float) else cell
+        if cells.is_unknown(value):
+            return None
         if isinstance(value, Normal | Interval):
             return value
         if isinstance(value, bool | np.bool_):

@@ -1,0 +1,71 @@
+"""Processes that are killed while they append, and two that append at once.
+
+APPENDS sets how many appends are killed, 40 if it is not given.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from bomi.files import read_experiments
+
+from .conftest import TABLE
+
+APPENDS = int(os.environ.get("APPENDS", "40"))
+SETTING = {"temperature": 312.5, "time": 900.0, "passes": 3, "quench": "oil"}
+APPEND = """
+import sys
+from pathlib import Path
+from bomi.files import Campaign, append
+table, count = Path(sys.argv[1]), int(sys.argv[2])
+campaign = Campaign.read(table.parent / "campaign.toml")
+print("ready", flush=True)
+for _ in range(count):
+    append(table, campaign, [dict(temperature=312.5, time=900.0, passes=3, quench="oil")])
+    print("done", flush=True)
+"""
+
+
+def start(table, count):
+    command = [sys.executable, "-c", APPEND, str(table), str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_killed_append_leaves_the_old_or_the_new_version_whole(lab, campaign):
+    draw = random.Random(0)
+    wide = TABLE.splitlines()[0] + ",asked.temperature,asked.time,asked.passes,asked.quench\n"
+    typed = [line + ",,,," for line in TABLE.splitlines()[1:]]
+    appended, killed = 0, 0
+    while appended < APPENDS:
+        process = start(lab, APPENDS)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(draw.uniform(0.0005, 0.03))
+        process.send_signal(signal.SIGKILL)
+        reported = process.stdout.read().count("done")
+        process.wait()
+        process.stdout.close()
+        lines = lab.read_text().splitlines()
+        if lines[0] + "\n" != wide:
+            assert lab.read_text() == TABLE
+            continue
+        rows = len(lines) - len(typed) - 1
+        assert lines[1 : len(typed) + 1] == typed
+        assert appended + reported <= rows <= appended + reported + 1
+        assert all(line.endswith(",312.5,900,3,oil,,,312.5,900,3,oil") for line in lines[len(typed) + 1 :])
+        assert lab.read_text().endswith("\n")
+        read_experiments(lab, campaign)
+        appended, killed = rows, killed + 1
+    assert killed
+
+
+def test_two_processes_that_append_at_once_lose_nothing(lab, campaign):
+    both = [start(lab, 100), start(lab, 100)]
+    for process in both:
+        process.communicate()
+        assert process.returncode == 0
+    rows = read_experiments(lab, campaign).rows
+    assert len(rows) == 204
+    assert len({row.id for row in rows}) == 204
