@@ -1,6 +1,6 @@
 """Processes that are killed while they append, and two that append at once.
 
-APPENDS sets how many appends are killed, 40 if it is not given.
+APPENDS sets how many appends are killed, 30 if it is not given.
 """
 
 import os
@@ -10,11 +10,11 @@ import subprocess
 import sys
 import time
 
-from bomi.files import read_experiments
+from bomi.files import append, read_experiments
 
 from .conftest import TABLE
 
-APPENDS = int(os.environ.get("APPENDS", "40"))
+APPENDS = int(os.environ.get("APPENDS", "30"))
 SETTING = {"temperature": 312.5, "time": 900.0, "passes": 3, "quench": "oil"}
 APPEND = """
 import sys
@@ -26,6 +26,17 @@ print("ready", flush=True)
 for _ in range(count):
     append(table, campaign, [dict(temperature=312.5, time=900.0, passes=3, quench="oil")])
     print("done", flush=True)
+"""
+DIE = """
+import os, signal, sys
+left = int(sys.argv[3])
+def die(frame, event, argument):
+    global left
+    near = [frame.f_code.co_filename, frame.f_back.f_code.co_filename if frame.f_back else ""]
+    if event == "c_call" and any(name.endswith("storage.py") for name in near):
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -59,6 +70,25 @@ def test_a_killed_append_leaves_the_old_or_the_new_version_whole(lab, campaign):
         read_experiments(lab, campaign)
         appended, killed = rows, killed + 1
     assert killed
+
+
+def test_an_append_that_dies_before_any_call_leaves_the_old_or_the_new_version_whole(lab, campaign):
+    append(lab, campaign, [SETTING])
+    new, backup = lab.read_bytes(), lab.parent / "lab.csv.bak"
+    seen = set()
+    program = DIE + APPEND.replace("for _ in", "sys.setprofile(die)\nfor _ in")
+    for moment in range(1, 300):
+        lab.write_text(TABLE)
+        command = [sys.executable, "-c", program, str(lab), "1", str(moment)]
+        finished = subprocess.run(command, stdout=subprocess.PIPE).returncode == 0
+        seen.add(lab.read_bytes())
+        assert seen <= {TABLE.encode(), new}
+        assert backup.read_bytes() == TABLE.encode()
+        if finished:
+            break
+    assert finished
+    assert moment > 20
+    assert seen == {TABLE.encode(), new}
 
 
 def test_two_processes_that_append_at_once_lose_nothing(lab, campaign):
