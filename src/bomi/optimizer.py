@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -14,11 +14,11 @@ from torch import Tensor
 
 from bomi import candidates
 from bomi.cells import Cell, Known
-from bomi.errors import BomiError, CellError, SpaceError, SuggestionError, TableError
+from bomi.errors import BomiError, CellError, MethodError, SpaceError, SuggestionError, TableError
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
-from bomi.space import Space
+from bomi.space import Array, Space
 from bomi.surrogates.gaussian_process import GaussianProcess
 from bomi.worlds import Completed, Scaling, Table
 
@@ -33,6 +33,17 @@ class Prediction(NamedTuple):
 
     mean: float
     sd: float
+
+
+@dataclass(frozen=True)
+class GapDraws:
+    """What the worlds say of one value that is not known exactly; no draws if the method leaves its row out."""
+
+    row: int  # counted from 0, in the order told
+    parameter: str
+    draws: tuple[Known, ...]
+    recorded: Cell
+    asked: Known | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,6 +323,42 @@ class Optimizer:
         setting = self.space.setting(place.numpy())
         return setting, self._predict(model, setting), ""
 
+    def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Prediction]:
+        """What the worlds expect of the outcome at each setting."""
+        places = [self.space.to_unit(setting) for setting in settings]
+        means, sds = self.expected(np.array(places).reshape(-1, self.space.dim))
+        return [Prediction(float(mean), float(sd)) for mean, sd in zip(means, sds, strict=True)]
+
+    def expected(self, places: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation of the outcome at places of the unit cube.  (m, d) -> (m,), (m,)"""
+        fit = self._learn()
+        if self.method.acquisition is None or not fit.enough:
+            raise MethodError(
+                f"method {self.method.name!r} has no model of these rows: it can use {fit.completed.inputs.shape[1]} "
+                f"of them and needs {self.method.rows}; tell more outcomes, or take another method"
+            )
+        parts = [fit.model.moments(chunk) for chunk in torch.from_numpy(places).split(256)]
+        means, variances = (torch.cat(each, -1) for each in zip(*parts, strict=True))
+        total = variances.mean(0) + means.var(0, correction=0)
+        mean, sd = fit.scaling.to_outcome(means.mean(0), total.sqrt())
+        return SIGNS[self.goal] * mean.numpy(), sd.numpy()
+
+    def gap_draws(self) -> list[GapDraws]:
+        """The worlds' draws of each value that is not known exactly, in the parameter's own unit."""
+        fit = self._learn()
+        rows = fit.completed.rows if fit.completed.rows is not None else torch.arange(len(fit.table))
+        world_row = {int(row): i for i, row in enumerate(rows)}
+        numbers = [i for i, row in enumerate(self._observations.rows) if not row.pending]
+        found = []
+        for i, j in fit.table.gaps.nonzero().tolist():
+            name, row = self.space.names[j], fit.rows[i]
+            draws: tuple[Known, ...] = ()
+            if i in world_row:
+                columns = fit.completed.inputs[:, world_row[i], self.space.columns[j]].numpy()
+                draws = tuple(self.space.parameters[name].from_unit(place) for place in columns)
+            found.append(GapDraws(numbers[i], name, draws, row.recorded[name], row.asked.get(name)))
+        return found
+
     def gaps(self) -> pd.DataFrame:
         """What the worlds say of each value that is not known exactly, in the parameter's own unit."""
         import pandas as pd
@@ -330,6 +377,11 @@ class Optimizer:
             found.append({"row": numbers[i], "parameter": name, **_summary(draws)})
         columns_shown = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth"]
         return pd.DataFrame(found, columns=columns_shown)
+
+    @property
+    def observations(self) -> Observations:
+        """Everything told, row by row."""
+        return self._observations
 
     def frame(self) -> pd.DataFrame:
         """Everything told, pending suggestions included, as a table that `tell` takes back."""
