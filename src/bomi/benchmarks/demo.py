@@ -27,6 +27,7 @@ SPACE = Space(
     }
 )
 OBJECTIVE, UNIT = "strength", "MPa"
+TOP = 480.0  # MPa, at the best setting
 NOISE = 3.0  # MPa
 FAILS = 0.3  # how often the thermostat does
 HISTORY_ROWS = 30

@@ -16,7 +16,7 @@ from bomi import cells
 from bomi.cells import Interval, Known, Normal
 from bomi.errors import BomiError, CellError, FileError, SpaceError
 from bomi.files import storage
-from bomi.files.sheet import Sheet, is_formula
+from bomi.files.sheet import Sheet, is_formula, read_sheet
 from bomi.space import RESERVED, Categorical, Integer, Parameter, Real, Space
 
 NAME = "campaign.toml"
@@ -92,7 +92,7 @@ class Campaign:
         lines += ["", "[method]", f"name = {_toml(self.method)}"] if self.method else [
             "",
             "# [method]",
-            '# name = "drop"  # instead of the default; bomi suggest --help names them',
+            '# name = "..."  # another than the default; a wrong name lists the right ones',
         ]  # fmt: skip
         if unused:
             lines += ["", f"# Columns that are kept but not used: {', '.join(map(_toml, unused))}"]
@@ -313,6 +313,18 @@ def guess(sheet: Sheet, *, objective: str | None = None, goal: str = "maximize")
     return Guess(Campaign(Space(made), objective, goal, unit), notes, unused)
 
 
+def write_guess(
+    table: Path, path: Path | None = None, *, objective: str | None = None, goal: str = "maximize", force: bool = False
+) -> tuple[Path, Guess]:
+    """Write the campaign guessed from a table, beside it unless another path is given; returns where, and what."""
+    path = table.parent / NAME if path is None else path
+    found = guess(read_sheet(table), objective=objective, goal=goal)
+    if path.exists() and not force:
+        raise FileError(f"{path} is there already and was left as it is; --force writes a new one over it")
+    storage.replace_bytes(path, found.text().encode())
+    return path, found
+
+
 def _numbers(column: Collection[str], decimal: str) -> list[float]:
     """The numbers of a column, the ends of what is uncertain among them; none if it holds anything else."""
     found: list[float] = []
@@ -350,9 +362,11 @@ def _number_parameter(numbers: Sequence[float], unit: str) -> Parameter:
 
 
 def _round(number: float, size: float, toward: Callable[[float], int]) -> float:
-    """To one more digit than the size has, away from the data."""
+    """To one more digit than the size has, away from the data but not to or across zero."""
     if not 1e-300 < size < 1e300:
         return number
     unit = 10.0 ** (math.floor(math.log10(size)) - 1)
     rounded = float(f"{toward(round(number / unit, 6)) * unit:.12g}")
+    if rounded * number <= 0:
+        return number
     return min(rounded, number) if toward is math.floor else max(rounded, number)

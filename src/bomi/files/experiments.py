@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bomi import cells
-from bomi.cells import Known
+from bomi.cells import Interval, Known, Normal
 from bomi.errors import FileError, TableError
 from bomi.files import storage
 from bomi.files.campaign import Campaign
@@ -48,6 +48,46 @@ class Experiments:
         frame = Observations(self.campaign.space, self.campaign.objective, self.rows).frame()
         frame.index = self.numbers
         return frame
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """How much of a parameter's column is known, and between which numbers it lies."""
+
+    column: str
+    known: int
+    uncertain: int
+    unknown: int
+    smallest: float | None
+    largest: float | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a table holds."""
+
+    rows: int
+    outcomes: int
+    pending: int
+    failed: int
+    complete: int
+    columns: tuple[ColumnSummary, ...]
+
+
+def summarize(experiments: Experiments) -> Summary:
+    """Count rows, outcomes and gaps."""
+    rows = experiments.rows
+    columns = []
+    for name in experiments.campaign.space.names:
+        found = [row.recorded[name] for row in rows]
+        unknown = sum(cell is None for cell in found)
+        uncertain = sum(isinstance(cell, Normal | Interval) for cell in found)
+        numbers = [cell for cell in found if isinstance(cell, int | float)]
+        ends = (min(numbers), max(numbers)) if numbers else (None, None)
+        columns.append(ColumnSummary(name, len(rows) - unknown - uncertain, uncertain, unknown, *ends))
+    pending = sum(row.pending for row in rows)
+    complete, failed = sum(row.complete for row in rows), len(experiments.failed)
+    return Summary(len(rows), len(rows) - pending, pending - failed, failed, complete, tuple(columns))
 
 
 def read_experiments(path: Path, campaign: Campaign) -> Experiments:
