@@ -68,14 +68,19 @@ def main() -> None:
         sys.exit(0)
 
 
-@app.callback()
-def options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
-) -> None:
-    """Options of bomi itself."""
-    if version:
+def _version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"bomi {bomi.__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    """Options of bomi itself."""
 
 
 @app.command(epilog="Example: bomi init lab.csv --objective strength")
@@ -92,7 +97,8 @@ def init(
     from bomi.files import write_guess
 
     goal = "minimize" if minimize else "maximize"
-    path, guess = write_guess(table, campaign, objective=objective, goal=goal, force=force)
+    with _working("reading the table"):
+        path, guess = write_guess(table, campaign, objective=objective, goal=goal, force=force)
     made = guess.campaign
     records = [
         {
@@ -120,11 +126,15 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
     from bomi.files import Campaign, campaign_path, read_experiments, summarize
     from bomi.files.sheet import NAMES
 
-    known = Campaign.read(campaign_path(table, campaign))
-    experiments = read_experiments(table, known)
-    if known.method is not None:
-        bomi.method(known.method)
-    summary, sheet = summarize(experiments), experiments.sheet
+    with _working("reading the table"):
+        path = campaign_path(table, campaign)
+        known = Campaign.read(path)
+        if known.method is not None:  # else there is no need to load the methods
+            from bomi import loop
+
+            loop.check_method(known, path)
+        experiments = read_experiments(table, known)
+        summary, sheet = summarize(experiments), experiments.sheet
     records = [vars(column) for column in summary.columns]
     counts = {name: value for name, value in vars(summary).items() if name != "columns"}
     document = {"file": str(table), **counts, "columns": records, "notes": list(sheet.notes)}
@@ -251,6 +261,8 @@ def plot(
             unit=study.campaign.unit,
             done=lambda name: update(f"drew {name}"),
         )
+    if not files:
+        raise BomiError("\n".join(left_out))
     records = [{"file": str(file)} for file in files]
     _print(records, shape, records)
     for reason in left_out:
@@ -266,6 +278,7 @@ def demo(
     """The whole job on built-in data: 30 old heat treatments with gaps, then ten suggested ones."""
     from rich.progress import MofNCompleteColumn, Progress
 
+    kind = _kind(figure)
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
     with Progress(*columns, console=_console(stderr=True)) as progress:
         task = progress.add_task("loading", total=10)
@@ -274,7 +287,7 @@ def demo(
 
         progress.update(task, description="experimenting")
         shown = problem.play(experiments=10, seed=seed, done=lambda step: progress.advance(task))
-        saved = plots.save(plots.outcomes(shown.optimizer, unit=problem.UNIT), figure.with_suffix(""), [_kind(figure)])
+        saved = plots.save(plots.outcomes(shown.optimizer, unit=problem.UNIT), figure.with_suffix(""), [kind])
     predictions = _flat if shape is not Format.table else lambda predicted: {"predicted": _pair(predicted)}
     records = [
         {

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from bomi import insight
 from bomi.cells import Cell
+from bomi.errors import MethodError
 from bomi.files import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
+from bomi.methods import method as find_method
 from bomi.optimizer import Best, Optimizer, Suggestion
 from bomi.space import Categorical
 
@@ -42,7 +44,24 @@ class Advice:
 
 def load(table: Path, campaign: Path | None = None, *, seed: int = 0) -> Study:
     """Read a table and its campaign.toml, the one beside it unless another is given, and learn from it."""
-    return study(read_experiments(table, Campaign.read(campaign_path(table, campaign))), seed=seed)
+    return study(read_experiments(table, read_campaign(table, campaign)), seed=seed)
+
+
+def read_campaign(table: Path, campaign: Path | None = None) -> Campaign:
+    """The campaign of a table, with a method that there is."""
+    path = campaign_path(table, campaign)
+    known = Campaign.read(path)
+    check_method(known, path)
+    return known
+
+
+def check_method(campaign: Campaign, path: Path) -> None:
+    """Refuse a method that is not known, naming the file that asks for it."""
+    if campaign.method is not None:
+        try:
+            find_method(campaign.method)
+        except MethodError as error:
+            raise MethodError(f"{path}: [method] {error}") from None
 
 
 def study(experiments: Experiments, *, seed: int = 0) -> Study:
@@ -68,7 +87,7 @@ def suggest(
 
     While appending, the table is held from reading to writing: who asks at the same time gets other suggestions.
     """
-    known = Campaign.read(campaign_path(table, campaign))
+    known = read_campaign(table, campaign)
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None
         loaded = study(held.experiments if held else read_experiments(table, known), seed=seed)

@@ -210,7 +210,7 @@ def _header_problems(sheet: Sheet, needed: Sequence[str]) -> Iterator[Problem]:
             yield Problem(
                 sheet.header_number,
                 name,
-                f"campaign.toml names it, but the table (read as {NAMES[sheet.separator]}-separated) lacks it; {hint}",
+                f"the campaign names it, but the table (read as {NAMES[sheet.separator]}-separated) lacks it; {hint}",
             )
     for name in sheet.doubled:
         yield Problem(sheet.header_number, name, "more than one column has this name; rename or remove one")

@@ -68,21 +68,32 @@ def update_bytes(path: Path, change: Callable[[bytes], bytes]) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file: a lock on a hidden file beside it, released by the system even if we are killed."""
     path = path.resolve()
-    if not path.parent.is_dir():
-        raise FileError(f"there is no folder {path.parent}")
     beside = path.with_name(f".{path.name}.lock")
-    with _reported(path, "locked"):
-        file = open(beside, "ab")  # noqa: SIM115  # closed below, after what the caller does
-    with file:
-        deadline = time.monotonic() + PATIENCE
-        while not _try_lock(file.fileno()):
-            if time.monotonic() > deadline:
-                raise FileError(
-                    f"another bomi has been writing to {path} for {PATIENCE:.0f} s; "
-                    "try again when it has finished, or end it"
-                )
-            time.sleep(0.02)
-        yield
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        with _reported(path, "locked"):
+            file = open(beside, "ab")  # noqa: SIM115  # closed below, after what the caller does
+        with file:
+            if _try_lock(file.fileno()) and _is(file.fileno(), beside):
+                try:
+                    yield
+                finally:
+                    _remove(beside)
+                return
+        if time.monotonic() > deadline:
+            raise FileError(
+                f"another bomi has been writing to {path} for {PATIENCE:.0f} s; "
+                "try again when it has finished, or end it"
+            )
+        time.sleep(0.02)
+
+
+def _is(descriptor: int, path: Path) -> bool:
+    """Whether an open file still goes by this name: who held the lock before us has removed it at the end."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 if sys.platform == "win32":
@@ -94,6 +105,9 @@ if sys.platform == "win32":
         except OSError:
             return False
         return True
+
+    def _remove(path: Path) -> None:
+        """Windows removes no file that is open; it stays, and does no harm."""
 
     def _sync_folder(folder: Path) -> None:
         """Windows writes a rename through by itself."""
@@ -107,6 +121,9 @@ else:
         except BlockingIOError:
             return False
         return True
+
+    def _remove(path: Path) -> None:
+        path.unlink(missing_ok=True)
 
     def _sync_folder(folder: Path) -> None:
         descriptor = os.open(folder, os.O_RDONLY)
