@@ -114,6 +114,7 @@ def read_columns(
 
     def column(name: str, read: Any, low: float = 0.0, high: float = -1.0) -> list[Any]:
         values: list[Any] = []
+        typed: dict[str, Any] = {}  # blanks and categories come again and again
         plain = cells.PLAIN.fullmatch
         for label, value in zip(labels, columns[name], strict=True):
             # Nearly every cell of a large table is a typed number within bounds: no more than this for it.
@@ -121,7 +122,12 @@ def read_columns(
                 values.append(number)
                 continue
             try:
-                values.append(read(value))
+                if not isinstance(value, str):
+                    values.append(read(value))
+                    continue
+                if value not in typed:
+                    typed[value] = read(value)
+                values.append(typed[value])
             except CellError as error:
                 problems.append(Problem(label, name, str(error)))
                 values.append(None)
@@ -150,9 +156,11 @@ def read_columns(
             seen[identity] = label
     if problems:
         raise table_error(problems)
+    names = tuple(recorded)
+    together = zip(*recorded.values(), strict=True)
     return [
         Row(
-            recorded={name: values[i] for name, values in recorded.items()},
+            recorded=dict(zip(names, next(together), strict=True)),
             outcome=outcomes[i],
             asked={name: values[i] for name, values in asked.items() if values[i] is not None},
             id=ids[i],
