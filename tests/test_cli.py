@@ -171,6 +171,21 @@ def test_a_cell_that_a_spreadsheet_would_run_is_printed_as_text(bomi, lab):
     assert next(row["id"] for row in rows if row["row"] == "2") == "'=1+1"
 
 
+def test_a_workbook_is_read_and_not_written(bomi, lab):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in csv.reader(io.StringIO(lab.read_text())):
+        book.active.append([float(cell) if cell.replace(".", "", 1).isdigit() else cell or None for cell in row])
+    book.save(lab.parent / "lab.xlsx")
+    code, _, err = bomi("check", "lab.xlsx")
+    assert code == 0
+    assert "lab.xlsx is fine (a workbook): 40 rows, 39 with an outcome, 0 pending, 1 failed; 15 with every" in err
+    assert bomi("suggest", "lab.xlsx")[1] == bomi("suggest", "lab.csv")[1]
+    code, _, err = bomi("suggest", "lab.xlsx", "--append")
+    assert code == 2
+    assert "save it as CSV" in err
+
+
 def test_figures(bomi, lab):
     code, out, _ = bomi("plot", "lab.csv", "-o", "pictures", "--format", "csv")
     assert code == 0

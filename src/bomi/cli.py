@@ -7,6 +7,7 @@ commands that need it, so that help and completion answer at once.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import sys
@@ -54,6 +55,9 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed and table give the
 
 def main() -> None:
     """Run the command line; a mistake of the user ends in a clear line or several and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show ± is no reason to stop
     try:
         app()
     except BomiError as error:

@@ -241,8 +241,10 @@ def _strip(
                 linewidth=1.5, zorder=4,
             )  # fmt: skip
     # Entries for the legend that are the same whichever gaps come first.
-    axes.plot([], [], color=GREEN, linewidth=7, alpha=0.3, label="stated range")
-    axes.scatter([], [], marker="D", s=30, facecolor="white", edgecolor=VERMILION, linewidth=1.5, label="asked")
+    if any(isinstance(gap.recorded, Normal | Interval) for gap in gaps):
+        axes.plot([], [], color=GREEN, linewidth=7, alpha=0.3, label="stated range")
+    if any(gap.asked is not None for gap in gaps):
+        axes.scatter([], [], marker="D", s=30, facecolor="white", edgecolor=VERMILION, linewidth=1.5, label="asked")
     shown = [gap.row if labels is None else labels[gap.row] for gap in gaps]
     axes.set_xticks(range(len(gaps)), [str(label) for label in shown], fontsize=8)
     more = f", first {len(gaps)} of {count}" if count > len(gaps) else ""

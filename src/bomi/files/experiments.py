@@ -164,8 +164,6 @@ class Ledger:
         They go into the file as it is now: it is read again, in case a person saved it meanwhile.
         """
         path, campaign = self.experiments.sheet.path, self.experiments.campaign
-        if self.experiments.sheet.lines is None:
-            raise FileError(f"{path} is a workbook, which is only read; save it as CSV to have rows added")
         ids: list[str] = []
 
         def change(content: bytes) -> bytes:
@@ -183,7 +181,10 @@ def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
     """Hold a table for adding to it: read under a lock, so that two who add at once lose nothing."""
     storage.read_bytes(path)  # no lock beside what is not there
     with storage.locked(path):
-        yield Ledger(read_experiments(path, campaign))
+        experiments = read_experiments(path, campaign)
+        if experiments.sheet.lines is None:
+            raise FileError(f"{path} is a workbook, which is only read; save it as CSV to have rows added")
+        yield Ledger(experiments)
 
 
 def append(path: Path, campaign: Campaign, settings: Sequence[Mapping[str, Known]]) -> list[str]:
