@@ -44,10 +44,12 @@ class Format(StrEnum):
     csv = "csv"
 
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="Your table: .csv, .tsv, .txt or .xlsx.")]
+Table = Annotated[Path, typer.Argument(metavar="TABLE", readable=False, help="Your table: .csv, .tsv, .txt or .xlsx.")]
 Config = Annotated[
     Path | None,
-    typer.Option("--campaign", "-c", help="The campaign file; campaign.toml beside the table if not given."),
+    typer.Option(
+        "--campaign", "-c", readable=False, help="The campaign file; campaign.toml beside the table if not given."
+    ),
 ]
 Shape = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed and table give the same answer.")]

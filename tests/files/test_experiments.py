@@ -169,3 +169,17 @@ def test_what_we_would_write_is_never_a_formula(lab, campaign):
         with pytest.raises(BomiError, match=re.escape(value)):
             append(lab, campaign, [{**SETTING, "quench": value}])
     assert lab.read_text() == TABLE
+
+
+def test_a_table_that_another_process_holds_is_told_after_a_while(lab, campaign, monkeypatch):
+    monkeypatch.setattr("bomi.files.storage.PATIENCE", 0.1)
+    with ledger(lab, campaign), pytest.raises(FileError, match="another bomi has been writing"):
+        append(lab, campaign, [SETTING])
+    append(lab, campaign, [SETTING])
+    assert sorted(file.name for file in lab.parent.iterdir()) == ["campaign.toml", "lab.csv", "lab.csv.bak"]
+
+
+def test_a_lock_that_a_killed_process_left_does_not_hinder(lab, campaign):
+    (lab.parent / ".lab.csv.lock").touch()
+    (lab.parent / ".lab.csv.new").write_text("half of")
+    assert append(lab, campaign, [SETTING]) == ["5"]
