@@ -59,7 +59,7 @@ def _styled(draw: Callable[P, Any]) -> Callable[P, Any]:
 
 
 @_styled
-def outcomes(optimizer: Optimizer, *, labels: Sequence[object] | None = None, unit: str = "") -> Any:
+def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
     """Outcome over time with the best so far; rows with a gap are hollow."""
     rows = optimizer.observations.done
     if not rows:
@@ -169,7 +169,7 @@ def save_all(
 ) -> tuple[list[Path], list[str]]:
     """Save every figure that the data allows; returns the files, and why a figure was left out."""
     makers: dict[str, Callable[[], Any]] = {
-        "outcomes": lambda: outcomes(optimizer, labels=labels, unit=unit),
+        "outcomes": lambda: outcomes(optimizer, unit=unit),
         "gaps": lambda: gap_strips(optimizer, labels=labels),
         "slices": lambda: slices(optimizer, unit=unit),
         "importance": lambda: importance(optimizer),
