@@ -25,7 +25,9 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 RAW = 512
 RESTARTS = 8
 ENUMERABLE = 4096
-ROUNDS = 4  # of alternating between continuous and discrete moves
+AROUND = 16  # points at growing distances around a start
+ELSEWHERE = 8  # other places tried for each parameter of a start
+ROUNDS = 12  # at most, of alternating between continuous and discrete moves
 SAME = 1e-9  # points closer than this are one point
 
 
@@ -59,15 +61,35 @@ def maximize(
 
 
 def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
-    """Sobol points, and the starts with their surroundings at several distances.  (m, d)"""
+    """Sobol points; the starts with their surroundings; the starts with one parameter elsewhere.  (m, d)
+
+    The last find what no step from a good row and no random point does: one parameter's better region, with the others
+    kept as they are.
+    """
     points = [space_filling(space, RAW, seed=seed)]
     if starts is not None and len(starts):
+        starts = torch.unique(starts, dim=0)
         generator = torch.Generator().manual_seed(seed)
-        around = starts.repeat(16, 1)
-        reach = torch.logspace(-3, -0.5, 16, dtype=torch.float64).repeat_interleave(len(starts))[:, None]
+        around = starts.repeat(AROUND, 1)
+        reach = torch.logspace(-3, -0.5, AROUND, dtype=torch.float64).repeat_interleave(len(starts))[:, None]
         around = around + reach * torch.randn(around.shape, generator=generator, dtype=torch.float64)
         points += [torch.from_numpy(space.snap(torch.cat([starts, around]).numpy()))]
+        points += [_elsewhere(space, starts, generator)]
     return torch.cat(points)
+
+
+def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tensor:
+    """Each point with one parameter at another place, for every parameter and evenly over its range.  (m, d)"""
+    moved = []
+    for j, columns in enumerate(space.columns):
+        shift = torch.rand(len(points), 1, generator=generator, dtype=torch.float64)
+        places = (torch.arange(ELSEWHERE, dtype=torch.float64) + shift) / ELSEWHERE  # (s, ELSEWHERE)
+        every = torch.zeros(*places.shape, len(space), dtype=torch.float64)
+        every[..., j] = places
+        block = points.unsqueeze(1).repeat(1, ELSEWHERE, 1)
+        block[..., columns] = torch.from_numpy(space.expand(every.numpy()))[..., columns]
+        moved.append(block.flatten(0, 1))
+    return torch.cat(moved)
 
 
 def _pick(values: Tensor, seed: int) -> Tensor:
@@ -90,9 +112,7 @@ def _climb(score: Score, space: Space, points: Tensor) -> tuple[Tensor, Tensor]:
     if continuous.any():
         points = _ascend(score, points, continuous)
     values = _evaluate(score, points)
-    if continuous.all():
-        return points, values
-    for _ in range(ROUNDS):
+    for _ in range(0 if continuous.all() else ROUNDS):
         moved, better = _best_change(score, space, points, values)
         if not (better > values).any():
             break

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from bomi.errors import CellError
 
 UNKNOWN_WORDS = frozenset({"", "?", "na", "n/a", "nan"})
@@ -77,8 +79,10 @@ def is_unknown(value: object) -> bool:
         return value.strip().lower() in UNKNOWN_WORDS
     if isinstance(value, Normal | Interval):
         return False
-    # NaN differs from itself; pandas' NA and NaT answer with something that is no plain True.
-    return type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas' own markers
+        return True
+    differs = value != value  # NaN differs from itself; of an array this is an array
+    return isinstance(differs, bool | np.bool_) and bool(differs)
 
 
 def parse(text: str) -> float | Uncertain | None:

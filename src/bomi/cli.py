@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import bomi
-from bomi import cells
+from bomi import cells, cli_benchmarks
 from bomi.errors import BomiError
 
 if TYPE_CHECKING:
@@ -318,6 +318,8 @@ def demo(
         )
     _say(f"figure: {saved[0]}")
 
+
+cli_benchmarks.register(app)
 
 # --- printing ------------------------------------------------------------------------------------------------------
 

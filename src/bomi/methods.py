@@ -21,25 +21,29 @@ from bomi.errors import MethodError
 from bomi.imputers.distributions import Distributions
 from bomi.imputers.matrix_factorization import MatrixFactorization
 from bomi.imputers.neighbors import Neighbors
+from bomi.imputers.posterior import ANCHORS, Posterior
 from bomi.imputers.simple import Drop, Mean, Mode, Suggest
+from bomi.space import Space
 from bomi.surrogates import gaussian_process
 from bomi.surrogates.gaussian_process import GaussianProcess
-from bomi.surrogates.kernels import Kernel, SquaredExponential
+from bomi.surrogates.kernels import AdditiveMatern, Kernel, SquaredExponential
 from bomi.surrogates.uncertain_inputs import fit_uncertain
-from bomi.worlds import Completed, Scaling, Table, min_max
+from bomi.worlds import Completed, Scaling, Table, min_max, standard
+
+RESTART_EVERY = 5  # rows, between searches for hyper-parameters from nothing
 
 
 class Filler(Protocol):
     """A way of dealing with gaps."""
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
-        """The completed worlds of a table."""
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
+        """The completed worlds of a table; `warm` are those of the table before, for fillers that go on from them."""
 
 
 class Surrogate(Protocol):
     """What learns from completed worlds."""
 
-    def __call__(self, completed: Completed) -> GaussianProcess:
+    def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """The fitted model."""
 
 
@@ -56,16 +60,37 @@ class PlainGP:
 
     kernel: Kernel = SquaredExponential()  # noqa: RUF009  # frozen, so one instance serves all
 
-    def __call__(self, completed: Completed) -> GaussianProcess:
+    def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """Hyper-parameters by maximum likelihood."""
         return gaussian_process.fit(completed.inputs, completed.targets, kernel=self.kernel)
+
+
+@dataclass(frozen=True)
+class AdditiveGP:
+    """One Gaussian process for each world, with a part for each parameter alone and one for all together."""
+
+    def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
+        """The most probable hyper-parameters, from those the filler left off with."""
+        kernel = AdditiveMatern(tuple(space.groups.tolist()))
+        if completed.hyper is None:
+            return gaussian_process.fit(completed.inputs, completed.targets, kernel=kernel)
+        if completed.inputs.shape[1] > ANCHORS:  # learned from the anchors
+            return gaussian_process.with_hyper(completed.inputs, completed.targets, completed.hyper, kernel=kernel)
+        pairs = gaussian_process.Pairs(kernel, completed.inputs)
+        starts = completed.hyper[None]
+        if completed.inputs.shape[1] % RESTART_EVERY == 0:
+            # Another mode may have become the better one: one world looks for it, all consider it.
+            other = gaussian_process.search(kernel, completed.inputs[:1], completed.targets, most=20)
+            starts = torch.cat([starts, other.expand_as(completed.hyper)[None]])
+        hyper = gaussian_process.climb(pairs, completed.targets, starts, most=10)
+        return gaussian_process.with_hyper(completed.inputs, completed.targets, hyper, kernel=kernel)
 
 
 @dataclass(frozen=True)
 class DistributionGP:
     """A Gaussian process over distributions, with the expected kernel."""
 
-    def __call__(self, completed: Completed) -> GaussianProcess:
+    def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """Hyper-parameters by maximum likelihood."""
         if completed.variances is None or completed.planning is None:
             raise MethodError("a surrogate over distributions needs a filler that gives variances")
@@ -83,6 +108,12 @@ class UpperConfidenceBound:
     delta: float = 0.1
     beta_scale: float = 0.2
     beta_alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise MethodError(f"`0 < delta < 1` must hold, but got delta={self.delta!r}")
+        if not 0 <= self.beta_scale < math.inf:
+            raise MethodError(f"`beta_scale` must be 0 or more, but got {self.beta_scale!r}")
 
     def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
         """mean_q UCB_q + beta_alpha std_q UCB_q."""
@@ -122,9 +153,19 @@ class Method:
     surrogate: Surrogate = PlainGP()
     scaling: Callable[[Tensor], Scaling] = min_max
     rows: int = 2  # fewer completed rows than this: space-filling points
+    goes_on: bool = False  # whether the filler goes on from the worlds before
 
 
 _ROWS = (
+    Method(
+        "posterior",
+        "Q tables drawn given the outcome, the asked value and the other columns; EI over the worlds (ours)",
+        Posterior(),
+        acquisition=ExpectedImprovement(),
+        surrogate=AdditiveGP(),
+        scaling=standard,
+        goes_on=True,
+    ),
     Method("bomi", "Q tables drawn by matrix factorization, one GP each, UCB-MI (the paper's)", MatrixFactorization()),
     Method("drop", "rows with a gap are left out", Drop()),
     Method("suggest", "a gap is filled with the asked value; other rows with a gap are left out", Suggest()),

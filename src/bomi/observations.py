@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from bomi import cells
 from bomi.cells import Cell, Interval, Known, Normal
 from bomi.errors import CellError, TableError
-from bomi.space import RESERVED, Parameter, Real, Space
+from bomi.space import IDENTITY, RESERVED, Categorical, Parameter, Real, Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN_PROBLEMS = 20
+_ANY_NUMBER = Real(-1.0, 1.0)  # reads a number in all its spellings; its bounds are not looked at
 
 
 @dataclass(frozen=True)
@@ -57,34 +57,32 @@ def read_cell(parameter: Parameter, value: object, *, keep_outside: bool = False
     cell = parameter.read(value)
     if cell is None:
         return None
-    if isinstance(cell, Normal | Interval):
-        inside = parameter.contains(cell.center) or (
-            isinstance(cell, Interval) and (parameter.contains(cell.low) or parameter.contains(cell.high))
-        )
-    else:
-        inside = parameter.contains(cell)
+    center = cell.center if isinstance(cell, Normal | Interval) else cell
+    inside = _overlaps(cell, parameter) if isinstance(cell, Interval) else parameter.contains(center)
     if not inside and not keep_outside:
         raise CellError(
             f"{cells.text(cell)} is out of bounds {parameter.range_text}; "
             'widen the bounds, or admit it with out_of_bounds="keep"'
         )
-    if not inside and not isinstance(cell, Normal | Interval):
-        parameter.to_unit(cell)  # a log scale has no place for 0 and below: better told here than later
+    if not inside:
+        parameter.to_unit(center)  # a log scale has no place for 0 and below: better told here than later
     return cell
+
+
+def _overlaps(interval: Interval, parameter: Parameter) -> bool:
+    return not isinstance(parameter, Categorical) and interval.low < parameter.high and parameter.low < interval.high
 
 
 def read_outcome(value: object) -> float | None:
     """A finite number, or None for pending."""
     if cells.is_unknown(value):
         return None
-    if isinstance(value, bool):
-        raise CellError(f"expected a number or a blank for pending, but got {value!r}")
     try:
-        outcome = float(cells.parse(value) if isinstance(value, str) else value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise CellError(f"expected a number or a blank for pending, but got {value!r}") from None
-    if not math.isfinite(outcome):
-        raise CellError(f"expected a finite number, but got {outcome}")
+        outcome = _ANY_NUMBER.read(value)
+    except CellError:
+        outcome = None
+    if not isinstance(outcome, float):
+        raise CellError(f"expected a finite number, or a blank for pending, but got {value!r}")
     return outcome
 
 
@@ -101,7 +99,7 @@ def read_columns(
     Columns: each parameter, the objective, optionally `id` and `asked.<parameter>`; others are kept as they are.
     """
     asked_names = {RESERVED + name: name for name in space.names}
-    expected = {*space.names, objective, "id", *asked_names}
+    expected = {*space.names, objective, IDENTITY, *asked_names}
     unexpected = [name for name in columns if name not in expected]
     missing = [name for name in (*space.names, objective) if name not in columns]
     if missing:
@@ -142,16 +140,16 @@ def read_columns(
         for name, p in space.parameters.items()
     }
     asked = {
-        name: column(title, lambda value, p=space.parameters[name]: _read_asked(p, value))
+        name: column(title, lambda value, p=space.parameters[name]: _read_asked(p, value, keep_outside))
         for title, name in asked_names.items()
         if title in columns
     }
     outcomes = column(objective, read_outcome, -sys.float_info.max, sys.float_info.max)
-    ids = column("id", _read_id) if "id" in columns else [None] * count
+    ids = column(IDENTITY, _read_id) if IDENTITY in columns else [None] * count
     seen: dict[str, object] = {}
     for label, identity in zip(labels, ids, strict=True):
         if identity is not None and identity in seen:
-            problems.append(Problem(label, "id", f"{identity!r} is the id of row {seen[identity]} too"))
+            problems.append(Problem(label, IDENTITY, f"{identity!r} is the id of row {seen[identity]} too"))
         elif identity is not None:
             seen[identity] = label
     if problems:
@@ -180,15 +178,18 @@ def table_error(problems: Sequence[Problem]) -> TableError:
     return error
 
 
-def _read_asked(parameter: Parameter, value: object) -> Known | None:
-    cell = parameter.read(value)
+def _read_asked(parameter: Parameter, value: object, keep_outside: bool) -> Known | None:
+    cell = read_cell(parameter, value, keep_outside=keep_outside)
     if isinstance(cell, Normal | Interval):
         raise CellError(f"what was asked is a plain value, but got {cells.text(cell)}")
     return cell
 
 
 def _read_id(value: object) -> str | None:
-    return None if value is None or value != value or str(value).strip() == "" else str(value).strip()
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # a column of whole numbers with a blank among them is one of floats
+    blank = not isinstance(value, str) and cells.is_unknown(value)
+    return None if blank else str(value).strip() or None
 
 
 @dataclass(frozen=True)
@@ -214,15 +215,16 @@ class Observations:
         return next((i for i, row in enumerate(self.rows) if row.id == identity), None)
 
     def add(self, rows: Iterable[Row]) -> Observations:
-        """With more rows; one whose id is that of a pending row takes its place."""
-        known = {row.id: i for i, row in enumerate(self.rows) if row.id is not None}
+        """With more rows; one whose id is that of a pending row takes its place, and what was asked stays known."""
+        known: dict[str | None, int] = {row.id: i for i, row in enumerate(self.rows)}
         merged = list(self.rows)
         for row in rows:
             place = known.get(row.id) if row.id is not None else None
             if place is None:
+                known[row.id] = len(merged)
                 merged.append(row)
-            elif merged[place].pending:
-                merged[place] = row
+            elif (old := merged[place]).pending:
+                merged[place] = replace(row, asked={**old.asked, **row.asked}, extra={**old.extra, **row.extra})
             else:
                 raise TableError(f"the experiment with id {row.id!r} has been told already")
         return replace(self, rows=tuple(merged))
@@ -237,7 +239,7 @@ class Observations:
 
     def columns(self) -> dict[str, list[object]]:
         """The table by columns, as `read_columns` takes it back."""
-        table: dict[str, list[object]] = {"id": [row.id for row in self.rows]}
+        table: dict[str, list[object]] = {IDENTITY: [row.id for row in self.rows]}
         for name in self.space.names:
             table[name] = [row.recorded[name] for row in self.rows]
         table[self.objective] = [row.outcome for row in self.rows]

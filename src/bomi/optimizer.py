@@ -18,7 +18,7 @@ from bomi.errors import BomiError, CellError, MethodError, SpaceError, Suggestio
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
-from bomi.space import Array, Space
+from bomi.space import RESERVED, Array, Space
 from bomi.surrogates.gaussian_process import GaussianProcess
 from bomi.worlds import Completed, Scaling, Table
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
+_SPARE = 64  # points drawn where one is wanted, as small spaces give the same one again
 
 
 class Prediction(NamedTuple):
@@ -97,9 +98,25 @@ class _Fit:
     def enough(self) -> bool:
         return self.completed.inputs.shape[1] >= self.method.rows
 
+    @property
+    def warm_enough(self) -> bool:
+        return self.method.goes_on and self.enough
+
     @cached_property
     def model(self) -> GaussianProcess:
-        return self.method.surrogate(self.completed)
+        return self.method.surrogate(self.completed, self.table.space)
+
+    def warm(self, rows: tuple[Row, ...]) -> Completed:
+        """These worlds for another state of the table: NaN in the rows that are new."""
+        completed, place = self.completed, {id(row): i for i, row in enumerate(self.rows)}
+        inputs = torch.full(
+            (len(completed.inputs), len(rows), completed.inputs.shape[-1]), torch.nan, dtype=torch.float64
+        )
+        for i, row in enumerate(rows):
+            if id(row) in place:
+                inputs[:, i] = completed.inputs[:, place[id(row)]]
+        model = self.model
+        return replace(completed, inputs=inputs, hyper=torch.cat([model.theta, model.noise[:, None]], -1))
 
 
 class Optimizer:
@@ -116,14 +133,15 @@ class Optimizer:
         *,
         objective: str = "y",
         goal: str = "maximize",
-        method: str | Method = "bomi",
+        method: str | Method = "posterior",
         seed: int | None = None,
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
         if goal not in SIGNS:
             raise BomiError(f"goal must be 'maximize' or 'minimize', but got {goal!r}")
-        if not isinstance(objective, str) or not objective or objective in (*self.space.names, "id"):
-            raise SpaceError(f"the objective needs a name that no parameter has, but got {objective!r}")
+        taken = (*self.space.names, "id")
+        if not isinstance(objective, str) or not objective or objective in taken or objective.startswith(RESERVED):
+            raise SpaceError(f"the objective needs a name of its own, that no parameter has, but got {objective!r}")
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
             raise BomiError(f"seed must be a whole number from 0, but got {seed!r}")
         self.objective = objective
@@ -162,6 +180,8 @@ class Optimizer:
             raise TableError(f"tell takes a table, or a suggestion or mapping with its outcome, but got {experiment!r}")
         if outcome is ...:
             raise TableError("an experiment is told with its outcome: tell(experiment, outcome)")
+        if actual is not None and not isinstance(actual, Mapping):
+            raise SuggestionError(f"`actual` must be a mapping of parameter to value, but got {actual!r}")
         self._observations = self._with_one(experiment, outcome, actual or {}, keep)
 
     def _read_frame(self, frame: Any, keep: bool) -> list[Row]:
@@ -195,7 +215,8 @@ class Optimizer:
                 also = f"; unexpected: {', '.join(map(repr, beside))}" if beside else ""
                 raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}{also}")
             recorded = {name: self._cell(name, experiment[name], keep) for name in self.space.names}
-            return observations.add([Row({**recorded, **changed}, value, id=observations.fresh_id())])
+            asked = {name: cell for name, cell in recorded.items() if changed and isinstance(cell, Known)}
+            return observations.add([Row({**recorded, **changed}, value, asked=asked, id=observations.fresh_id())])
         place = observations.find(experiment.id)
         if place is None or dict(observations.rows[place].asked) != dict(experiment):
             raise SuggestionError(f"suggestion {experiment.id!r} was not made by this optimizer")
@@ -240,18 +261,19 @@ class Optimizer:
         """Where to experiment next, a note if the method could not say, and the model that said it."""
         rows = len(self._observations.rows)
         seed = self._draw_seed(rows)
+        pending = self._pending_places()
         acquisition = self.method.acquisition
         if acquisition is None:
-            uniform = np.random.default_rng(seed).random(len(self.space))
-            return torch.from_numpy(self.space.expand(uniform)), "", None
+            uniform = np.random.default_rng(seed).random((_SPARE, len(self.space)))
+            return _first_free(torch.from_numpy(self.space.expand(uniform)), pending), "", None
         fit = self._learn()
         if not fit.enough:
             note = (
                 f"space-filling: method {self.method.name!r} can use {fit.completed.inputs.shape[1]} rows "
                 f"and needs {self.method.rows}"
             )
-            return candidates.space_filling(self.space, 1, seed=self.seed, skip=rows)[0], note, None
-        pending = self._pending_places()
+            points = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
+            return _first_free(points, pending), note, None
         model = fit.model.believe(pending) if len(pending) else fit.model
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
         score = acquisition.score(model, t=t, parameters=len(self.space))
@@ -268,7 +290,9 @@ class Optimizer:
             table = Table.of(self.space, rows, scaling.to_targets(outcomes))
             generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
             if len(rows):
-                completed = self.method.filler(table, generator)
+                before = self._fit
+                warm = before.warm(rows) if before is not None and before.warm_enough else None
+                completed = self.method.filler(table, generator, warm)
             else:
                 completed = Completed(table.inputs[None], table.targets)
             self._fit = _Fit(rows, scaling, table, completed, self.method)
@@ -386,6 +410,12 @@ class Optimizer:
     def frame(self) -> pd.DataFrame:
         """Everything told, pending suggestions included, as a table that `tell` takes back."""
         return self._observations.frame()
+
+
+def _first_free(points: Tensor, pending: Tensor) -> Tensor:
+    """The first of the points that is not pending, or else the first.  (m, d) -> (d,)"""
+    pending_already = (points[:, None] == pending).all(-1).any(-1)
+    return points[int((~pending_already).int().argmax())]
 
 
 def _best_rows(model: GaussianProcess, completed: Completed, count: int = 3) -> Tensor:

@@ -28,6 +28,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 FEW = 16  # levels that a local search tries all of
 RESERVED = "asked."  # the column prefix for what was asked of a parameter
+IDENTITY = "id"  # the column that names an experiment
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class _Number:
             raise CellError(f"expected a number, but got {value!r}")
         try:
             number = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise CellError(f"expected a number, but got {value!r}") from None
         if not math.isfinite(number):
             raise CellError(f"expected a finite number, but got {value!r}")
@@ -107,19 +108,24 @@ class _Number:
     def from_unit(self, columns: Sequence[float] | Array) -> Known:
         """The value at a place of the cube: on the grid if there is a step, else the shortest decimal there."""
         place = min(max(float(columns[0]), 0.0), 1.0)
+        if self.step is not None:
+            return self._level(round((self._at(place) - self.low) / self.step))
+        for _ in range(20):
+            number = self._at(place)
+            shorter = (float(f"{number:.{digits}g}") for digits in range(1, 18))
+            beside = (number + ulps * math.ulp(number) for ulps in (-1, 1, -2, 2, -3, 3))
+            for near in (*shorter, *beside):
+                if self.low <= near <= self.high and self.to_unit(near) == [place]:
+                    return near
+            place = self.to_unit(number)[0]  # no value has exactly this place: the nearest one that some value has
+        return number
+
+    def _at(self, place: float) -> float:
         if self.log:
             number = self.low * math.exp(math.log(self.high / self.low) * place)
         else:
             number = self.low * (1 - place) + self.high * place
-        number = min(max(number, self.low), self.high)
-        if self.step is not None:
-            return self._level(round((number - self.low) / self.step))
-        shorter = (float(f"{number:.{digits}g}") for digits in range(1, 18))
-        beside = (number + ulps * math.ulp(number) for ulps in (-1, 1, -2, 2, -3, 3))
-        for near in (*shorter, *beside):
-            if self.low <= near <= self.high and self.to_unit(near) == [place]:
-                return near
-        return number
+        return min(max(number, self.low), self.high)
 
     def tidy(self, value: Known) -> Known:
         """The value as one would set it: a continuous one to a millionth of its range (log scale: six digits)."""
@@ -131,7 +137,7 @@ class _Number:
     def _level(self, index: int) -> Known:
         # Decimals, so that 0.1 + 2 * 0.1 is 0.3 and not a neighbour of it.
         index = min(max(index, 0), (self.levels or 1) - 1)
-        return float(Decimal(repr(self.low)) + index * Decimal(repr(self.step)))
+        return min(float(Decimal(repr(self.low)) + index * Decimal(repr(self.step))), self.high)
 
     def snap(self, columns: Array) -> Array:
         """The nearest admissible places of the cube.  (..., 1)"""
@@ -150,12 +156,12 @@ class _Number:
         return [self.to_unit(self._level(index)) for index in range(self.levels or 0)]
 
     def neighbors(self, columns: Array) -> list[list[float]]:
-        """Other levels to try in a local search: all if they are few, else steps of several sizes."""
+        """Other levels to try in a local search: all if they are few, else steps of 1, 2, 4, 8, ..."""
         if self.step is None or self.levels is None:
             return []
         here = round((float(self.from_unit(columns)) - self.low) / self.step)
-        reach = {size for size in (1, 2, self.levels // 20, self.levels // 5) if size}
-        indices = range(self.levels) if self.levels <= FEW else sorted({here + s for r in reach for s in (-r, r)})
+        steps = [2**k for k in range(self.levels.bit_length())]
+        indices = range(self.levels) if self.levels <= FEW else [here + s for step in steps for s in (-step, step)]
         return [self.to_unit(self._level(index)) for index in indices if index != here and 0 <= index < self.levels]
 
     def expand(self, places: Array) -> Array:
@@ -326,9 +332,10 @@ class Space:
         if not isinstance(parameters, Mapping) or not parameters:
             raise SpaceError(f"a space needs a mapping of name to parameter, but got {parameters!r}")
         for name in parameters:
-            if not isinstance(name, str) or not name.strip() or name.startswith(RESERVED):
+            if not isinstance(name, str) or not name.strip() or name.startswith(RESERVED) or name == IDENTITY:
                 raise SpaceError(
-                    f"a parameter's name must be a text that does not start with {RESERVED!r}, but got {name!r}"
+                    f"a parameter's name must be a text other than {IDENTITY!r} that does not start with {RESERVED!r}, "
+                    f"but got {name!r}"
                 )
         made = {name: _parameter(name, spec) for name, spec in parameters.items()}
         self.parameters: Mapping[str, Parameter] = MappingProxyType(made)

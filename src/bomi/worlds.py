@@ -18,7 +18,7 @@ from torch import Tensor
 
 from bomi.cells import Interval, Normal, Uncertain
 from bomi.observations import Row
-from bomi.space import Space
+from bomi.space import Categorical, Parameter, Space
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Table:
             for j, ((name, parameter), columns) in enumerate(parts):
                 cell = row.recorded[name]
                 if isinstance(cell, Normal | Interval):
-                    stated.append(Stated(i, j, cell))
+                    stated.append(Stated(i, j, _within(cell, parameter)))
                 elif cell is not None:
                     inputs[i, columns] = parameter.to_unit(cell)
                 if name in row.asked:
@@ -98,6 +98,14 @@ class Table:
         return torch.where(self.inputs.isnan(), admissible, self.inputs)
 
 
+def _within(cell: Uncertain, parameter: Parameter) -> Uncertain:
+    """Of an interval the part inside the bounds, if there is one."""
+    if not isinstance(cell, Interval) or isinstance(parameter, Categorical):
+        return cell
+    low, high = max(cell.low, parameter.low), min(cell.high, parameter.high)
+    return Interval(low, high) if low < high else cell
+
+
 @dataclass(frozen=True)
 class Completed:
     """Q completed worlds of a table."""
@@ -107,42 +115,77 @@ class Completed:
     rows: Tensor | None = None  # (n,) which rows of the table these are; None for all
     variances: Tensor | None = None  # (Q, n, d) of each input, for the surrogate over distributions
     planning: Tensor | None = None  # (d,) variance of a point asked for next, likewise
+    hyper: Tensor | None = None  # (Q, k + 1) log hyper-parameters and noise to start learning from
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """targets = (outcome - shift) / scale, with outcome negated beforehand if less is better."""
+    """targets = (w(z) - shift) / scale with z = (outcome - center) / unit and w(z) = asinh(bend z) / bend.
 
-    shift: float
-    scale: float
+    A bend of 0 is w(z) = z; a larger one draws in the tails. Outcomes are negated beforehand if less is better.
+    """
+
+    shift: float = 0.0
+    scale: float = 1.0
+    center: float = 0.0
+    unit: float = 1.0
+    bend: float = 0.0
 
     def to_targets(self, outcomes: Tensor) -> Tensor:
         """Outcomes, larger is better, as targets."""
-        return (outcomes - self.shift) / self.scale
+        z = (outcomes - self.center) / self.unit
+        return ((torch.asinh(self.bend * z) / self.bend if self.bend else z) - self.shift) / self.scale
+
+    def _to_outcomes(self, targets: Tensor) -> Tensor:
+        w = targets * self.scale + self.shift
+        if self.bend:
+            most = 700 - max(np.log(self.unit), 0.0)  # what the largest number can hold
+            w = torch.sinh((self.bend * w).clamp(-most, most)) / self.bend
+        return w * self.unit + self.center
 
     def to_outcome(self, mean: Tensor, sd: Tensor) -> tuple[Tensor, Tensor]:
-        """A prediction of the target as one of the outcome."""
-        return mean * self.scale + self.shift, sd * self.scale
+        """A prediction of the target as one of the outcome: its middle, and half the width of one sd to either side."""
+        return self._to_outcomes(mean), (self._to_outcomes(mean + sd) - self._to_outcomes(mean - sd)) / 2
 
 
 def min_max(outcomes: Tensor) -> Scaling:
     """To [0, 1] by the current minimum and maximum; constant outcomes to 0."""
     if len(outcomes) == 0:
-        return Scaling(0.0, 1.0)
+        return Scaling()
     low, high = float(outcomes.min()), float(outcomes.max())
-    return Scaling(low, _span(high - low, low))
+    return Scaling(center=low, unit=_span(high - low, low))
+
+
+BENDS = (0.0, 0.3, 1.0, 3.0, 10.0)
+BEND_MARGIN = 2.0  # how much more likely, in nats, a stronger bend must be
 
 
 def standard(outcomes: Tensor) -> Scaling:
-    """To mean 0 and standard deviation 1; constant outcomes to 0."""
+    """To mean 0 and standard deviation 1, heavy tails drawn in; constant outcomes to 0.
+
+    z is measured from the median in units of the median absolute deviation. The bend is the most likely one if the bent
+    outcomes were normal: it maximises -n log sd(w) + sum_i log w'(z_i), as Box and Cox (1964) choose a power.
+    """
     if len(outcomes) == 0:
-        return Scaling(0.0, 1.0)
-    size = float(outcomes.abs().max()) or 1.0  # first to order one, so that no square overflows
-    mean = float((outcomes / size).mean()) * size
-    sd = float((outcomes / size).std(correction=0)) * size
-    return Scaling(mean, _span(sd, mean))
+        return Scaling()
+    center = float(outcomes.median())
+    away = (outcomes - center).abs()
+    unit = _span(float(away.median()) or float(away.mean()), center)
+    z = (outcomes - center) / unit
+    best, best_value = Scaling(), -np.inf
+    for bend in BENDS:
+        w = torch.asinh(bend * z) / bend if bend else z
+        sd = float(w.std(correction=0))
+        if sd < 1e-9:
+            return Scaling(float(w.mean()), 1.0, center, unit)
+        if not np.isfinite(sd):
+            continue  # a bend that strong outliers need
+        value = -len(z) * np.log(sd) - float(torch.hypot(bend * z, torch.ones_like(z)).log().sum())
+        if value > best_value + (BEND_MARGIN if bend else 0.0):
+            best, best_value = Scaling(float(w.mean()), sd, center, unit, bend), value
+    return best
 
 
 def _span(span: float, level: float) -> float:
-    """The span, or 1 where the outcomes are the same up to rounding."""
-    return span if span > 1e-12 * abs(level) and np.isfinite(span) else max(abs(level), 1.0)
+    """The span, or the size of the level where the outcomes are the same up to rounding."""
+    return span if span > 1e-12 * abs(level) and np.isfinite(span) else (abs(level) or 1.0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from bomi.errors import MethodError
 from bomi.imputers.stated import quantiles
 from bomi.worlds import Completed, Table
 
@@ -25,7 +27,11 @@ class Distributions:
 
     execution_sd: float = 0.05
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+    def __post_init__(self) -> None:
+        if not 0 <= self.execution_sd < math.inf:
+            raise MethodError(f"`execution_sd`, a share of the range, must be 0 or more, but got {self.execution_sd!r}")
+
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world of means, with variances."""
         widths = torch.tensor([parameter.width for parameter in table.space.parameters.values()])
         width = widths.repeat_interleave(widths).double()

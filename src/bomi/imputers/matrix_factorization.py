@@ -193,7 +193,13 @@ class MatrixFactorization:
     noise: float = 0.01
     sweeps: int = 40
 
-    def __call__(self, table: Table, generator: Generator) -> Completed:
+    def __post_init__(self) -> None:
+        for name, count in (("worlds", self.worlds), ("sweeps", self.sweeps)):
+            if not isinstance(count, int) or count < 1:
+                raise MethodError(f"`{name}` must be a whole number from 1, but got {count!r}")
+        Prior(rank=self.rank, noise=self.noise)  # checks these two
+
+    def __call__(self, table: Table, generator: Generator, warm: Completed | None = None) -> Completed:
         """Q draws; a table without gaps is one world as it stands."""
         if not table.gaps.any():
             return Completed(table.inputs[None], table.targets)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from sklearn.impute import KNNImputer
 
+from bomi.errors import MethodError
 from bomi.imputers.simple import fill_once
 from bomi.worlds import Completed, Table
 
@@ -21,7 +22,11 @@ class Neighbors:
 
     neighbors: int = 5
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+    def __post_init__(self) -> None:
+        if not isinstance(self.neighbors, int) or self.neighbors < 1:
+            raise MethodError(f"`neighbors` must be a whole number from 1, but got {self.neighbors!r}")
+
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world."""
         imputer = KNNImputer(n_neighbors=self.neighbors, keep_empty_features=True)
         return fill_once(table, lambda inputs: np.asarray(imputer.fit_transform(inputs)))

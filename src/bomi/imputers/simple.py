@@ -20,7 +20,7 @@ NOTHING_KNOWN = 0.5  # a column without a single value: the middle of its range
 class Drop:
     """Rows with a gap are left out."""
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world of the complete rows."""
         table = table.with_centers()
         return _without_gaps(table, table.inputs)
@@ -30,7 +30,7 @@ class Drop:
 class Suggest:
     """A gap is filled with the asked value; rows with a gap where nothing was asked are left out."""
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world of the rows that are complete or were asked for."""
         table = table.with_centers()
         return _without_gaps(table, torch.where(table.inputs.isnan(), table.asked, table.inputs))
@@ -40,7 +40,7 @@ class Suggest:
 class Mean:
     """A gap is filled with the mean of the column, a category with the most frequent one."""
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world."""
         imputer = SimpleImputer(strategy="mean", keep_empty_features=True)
         return fill_once(table, lambda inputs: np.asarray(imputer.fit_transform(inputs)))
@@ -50,7 +50,7 @@ class Mean:
 class Mode:
     """A gap is filled with the mode of the column: the peak of a kernel density estimate, or the commonest level."""
 
-    def __call__(self, table: Table, generator: torch.Generator) -> Completed:
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world."""
         parameters = table.space.parameters.values()
 
@@ -83,7 +83,7 @@ def _without_gaps(table: Table, inputs: torch.Tensor) -> Completed:
 def _mode(known: Array, *, discrete: bool) -> Array:
     """The commonest row of a discrete parameter's columns, or the peak of the density of a continuous one."""
     values, counts = np.unique(known, axis=0, return_counts=True)
-    if discrete or len(values) < 3:
+    if discrete or len(values) < 3 or np.ptp(values) < 1e-9:  # no density to speak of
         return np.asarray(values[counts.argmax()])
     density = gaussian_kde(known[:, 0])
     grid = np.linspace(known.min(), known.max(), 512)

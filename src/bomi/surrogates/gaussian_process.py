@@ -22,7 +22,7 @@ from gpytorch.distributions import MultivariateNormal
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bomi.surrogates.kernels import Kernel, SquaredExponential
+from bomi.surrogates.kernels import Kernel, SquaredExponential, cross
 
 NOISE_BOUNDS = (1e-6, 1.0)
 STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
@@ -36,7 +36,7 @@ class GaussianProcess(Model):
         self.kernel, self.theta, self.noise = kernel, theta, noise
         self.inputs = inputs
         self.targets = targets.expand(inputs.shape[:-1])
-        K = kernel.evaluate(theta, kernel.prepare(inputs, inputs))
+        K = cross(kernel, theta, inputs, inputs)
         self.L = robust_cholesky(K + torch.diag_embed(noise.exp()[:, None].expand(K.shape[:-1])))
         self.alpha = torch.cholesky_solve(self.targets.unsqueeze(-1), self.L).squeeze(-1)
 
@@ -53,7 +53,7 @@ class GaussianProcess(Model):
     def moments(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of f in each world.  points: (m, d) -> (Q, m), (Q, m)"""
         x = self._place(points).expand(len(self.inputs), -1, -1)
-        k = self.kernel.evaluate(self.theta, self.kernel.prepare(self.inputs, x))  # (Q, n, m)
+        k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
         mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
         explained = torch.linalg.solve_triangular(self.L, k, upper=False).square().sum(-2)
         prior = self.kernel.diagonal(self.theta, x)
@@ -65,14 +65,16 @@ class GaussianProcess(Model):
 
     def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
         """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
-        x = self._place(X).unsqueeze(-3)
-        x = x.expand(*X.shape[:-2], len(self.inputs), *x.shape[-2:])
-        k = self.kernel.evaluate(self.theta, self.kernel.prepare(self.inputs, x))  # (..., Q, n, q)
+        x = self._place(X)
+        x = x.expand(len(self.inputs), *x.shape)  # (Q, ..., q, d)
+        k = cross(self.kernel, self.theta, self.inputs, x.flatten(1, -2))  # (Q, n, ... q)
         half = torch.linalg.solve_triangular(self.L, k, upper=False)
-        mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
-        covariance = self.kernel.evaluate(self.theta, self.kernel.prepare(x, x)) - half.mT @ half
-        jitter = 1e-10 * self.theta[:, 0].exp()[:, None].expand(mean.shape)
-        return GPyTorchPosterior(MultivariateNormal(mean, covariance + torch.diag_embed(jitter)))
+        mean = (k * self.alpha.unsqueeze(-1)).sum(-2).reshape(x.shape[:-1])
+        half = half.mT.reshape(*x.shape[:-1], -1)
+        covariance = cross(self.kernel, self.theta, x, x) - half @ half.mT
+        jitter = 1e-10 * self.theta[:, 0].exp().reshape(-1, *[1] * (mean.ndim - 1)).expand(mean.shape)
+        covariance = (covariance + torch.diag_embed(jitter)).movedim(0, -3)
+        return GPyTorchPosterior(MultivariateNormal(mean.movedim(0, -2), covariance))
 
     def believe(self, points: Tensor) -> GaussianProcess:
         """As if the points had been tried and each world had been right about them.
@@ -96,79 +98,111 @@ class GaussianProcess(Model):
 def fit(inputs: Tensor, targets: Tensor, *, kernel: Kernel | None = None) -> GaussianProcess:
     """Hyper-parameters of every world by maximum likelihood (with the kernel's prior, where it has one).
 
-    A coarse search over the kernel's starting points, with the best scale for each in closed form, then L-BFGS
-    from the two best in every world side by side.  inputs: (Q, n, d), targets: (n,)
+    inputs: (Q, n, d), targets: (n,)
     """
     kernel = kernel or SquaredExponential()
-    dim = inputs.shape[-1]
-    prepared = kernel.prepare(inputs, inputs)
-    bounds = [*kernel.bounds(dim), tuple(map(math.log, NOISE_BOUNDS))]
+    return with_hyper(inputs, targets, search(kernel, inputs, targets, most=60), kernel=kernel)
+
+
+def with_hyper(inputs: Tensor, targets: Tensor, hyper: Tensor, *, kernel: Kernel) -> GaussianProcess:
+    """The processes with hyper-parameters given as one tensor, the noise last.  hyper: (Q, k + 1)"""
+    return GaussianProcess(inputs, targets, hyper[:, :-1], hyper[:, -1], kernel=kernel)
+
+
+def search(kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int) -> Tensor:
+    """Hyper-parameters from nothing: a coarse search, then L-BFGS from the two best in every world.  (Q, k + 1)"""
+    pairs = Pairs(kernel, inputs)
+    return climb(pairs, targets, _coarse_search(pairs, targets, keep=2), most=most)
+
+
+class Pairs:
+    """The pairs of rows of each world, i >= j: half of the matrix, prepared once for many hyper-parameters."""
+
+    def __init__(self, kernel: Kernel, inputs: Tensor) -> None:
+        self.kernel, self.rows = kernel, inputs.shape[-2]
+        self.i, self.j = torch.tril_indices(self.rows, self.rows, device=inputs.device)
+        self.prepared = kernel.prepare(inputs[:, self.i], inputs[:, self.j])
+        self.twice = 2.0 - (self.i == self.j).to(inputs)
+
+    def __len__(self) -> int:
+        return len(self.prepared[0])
+
+    def of(self, worlds: Tensor) -> tuple[Tensor, ...]:
+        """What was prepared, for some of the worlds."""
+        if len(worlds) == len(self) and bool((worlds == torch.arange(len(self))).all()):
+            return self.prepared
+        return tuple(part[worlds] for part in self.prepared)
+
+    def matrix(self, half: Tensor) -> Tensor:
+        """The whole symmetric matrix, from its lower half.  (Q, T) -> (Q, n, n)"""
+        K = half.new_empty(len(half), self.rows, self.rows)
+        K[:, self.i, self.j] = half
+        K[:, self.j, self.i] = half
+        return K
+
+
+def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int) -> Tensor:
+    """The best hyper-parameters that L-BFGS reaches in each world.  starts: (r, Q, k + 1) -> (Q, k + 1)"""
+    bounds = [*pairs.kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
     low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
-    starts = _coarse_search(kernel, prepared, targets, dim, keep=2).clamp(low, high)  # (2, Q, k + 1)
-    worlds = torch.arange(len(inputs)).repeat(len(starts))
+    worlds = torch.arange(starts.shape[1]).repeat(len(starts))
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        which = worlds[batch_indices]
-        value, gradient = negative_log_evidence(
-            torch.from_numpy(flat), kernel, tuple(part[which] for part in prepared), targets
-        )
+        value, gradient = negative_log_evidence(torch.from_numpy(flat), pairs, targets, worlds[batch_indices])
         return value.numpy(), gradient.numpy()
 
+    flat = starts.clamp(low, high).flatten(0, 1).numpy()
     found, values, _ = fmin_l_bfgs_b_batched(
-        loss, starts.flatten(0, 1).numpy(), bounds=bounds, maxiter=60, factr=None, ftol=1e-7, pass_batch_indices=True
+        loss, flat, bounds=bounds, maxiter=most, factr=None, ftol=1e-6, pass_batch_indices=True
     )
-    values = torch.as_tensor(np.asarray(values)).reshape(len(starts), -1)
-    best = torch.from_numpy(np.asarray(found)).reshape(*starts.shape)[values.argmin(0), torch.arange(len(inputs))]
-    return GaussianProcess(inputs, targets, best[:, :-1], best[:, -1], kernel=kernel)
+    values = torch.as_tensor(np.asarray(values)).reshape(starts.shape[:2])
+    every = torch.from_numpy(np.asarray(found)).reshape(starts.shape)
+    return every[values.argmin(0), torch.arange(starts.shape[1])]
 
 
 def negative_log_evidence(
-    parameters: Tensor, kernel: Kernel, prepared: tuple[Tensor, ...], targets: Tensor
+    parameters: Tensor, pairs: Pairs, targets: Tensor, worlds: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """-log p(y | theta) - log p(theta) and its gradient, in each world.  parameters: (Q, k + 1) -> (Q,), (Q, k + 1)
 
     -log p(y | theta) = y^T K^-1 y / 2 + log|K| / 2 + n log(2 pi) / 2
     """
-    with torch.enable_grad():
-        leaf = parameters.detach().clone().requires_grad_()
-        theta, noise = leaf[:, :-1], leaf[:, -1]
-        covariance = kernel.evaluate(theta, prepared)
-        n = covariance.shape[-1]
-        K = covariance + torch.diag_embed(noise.exp()[:, None].expand(-1, n))
-        prior = kernel.log_prior(theta)
-    with torch.no_grad():
-        L = robust_cholesky(K)
-        y = targets.expand(len(leaf), n).unsqueeze(-1)
-        alpha = torch.cholesky_solve(y, L)
-        value = 0.5 * (y * alpha).sum((-2, -1)) + L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        value = value + 0.5 * n * math.log(2 * math.pi) - prior
-        dK = 0.5 * (torch.cholesky_inverse(L) - alpha @ alpha.mT)
-    outputs, weights = [K], [dK]
-    if prior.requires_grad:
-        outputs, weights = [K, prior], [dK, -torch.ones_like(prior)]
-    (gradient,) = torch.autograd.grad(outputs, leaf, weights)
-    return value, gradient
+    worlds = torch.arange(len(pairs)) if worlds is None else worlds
+    theta, noise = parameters[:, :-1], parameters[:, -1].exp()
+    half, pullback = pairs.kernel.with_pullback(theta, pairs.of(worlds))
+    K = pairs.matrix(half)
+    n = K.shape[-1]
+    K.diagonal(dim1=-2, dim2=-1).add_(noise[:, None])
+    L = robust_cholesky(K)
+    y = targets.expand(len(K), n).unsqueeze(-1)
+    alpha = torch.cholesky_solve(y, L)
+    prior, by_prior = pairs.kernel.log_prior(parameters)
+    value = 0.5 * (y * alpha).sum((-2, -1)) + L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    weights = torch.baddbmm(torch.cholesky_inverse(L), alpha, alpha.mT, beta=0.5, alpha=-0.5)
+    by_theta = pullback(weights[:, pairs.i, pairs.j] * pairs.twice)
+    by_noise = noise * weights.diagonal(dim1=-2, dim2=-1).sum(-1)
+    value = value + 0.5 * n * math.log(2 * math.pi) - prior
+    return value, torch.cat([by_theta, by_noise[:, None]], -1) - by_prior
 
 
-def _coarse_search(kernel: Kernel, prepared: tuple[Tensor, ...], targets: Tensor, dim: int, *, keep: int) -> Tensor:
+def _coarse_search(pairs: Pairs, targets: Tensor, *, keep: int) -> Tensor:
     """The best of the kernel's starting points crossed with noise levels, each with its best scale.
 
     For K = s^2 C the best scale is s^2 = y^T C^-1 y / n.  -> (keep, Q, k + 1)
     """
     values, points = [], []
     y = targets[:, None]
-    for start in kernel.starts(dim):
-        theta = start.expand(len(prepared[0]), -1)
-        covariance = kernel.evaluate(theta, prepared)
-        n = covariance.shape[-1]
+    for start in pairs.kernel.starts():
+        theta = start.expand(len(pairs), -1)
+        C = pairs.matrix(pairs.kernel.evaluate(theta, pairs.prepared))
+        n = C.shape[-1]
         for share in STARTING_NOISES:
-            L = robust_cholesky(covariance + share * torch.eye(n, dtype=y.dtype))
+            L = robust_cholesky(C + share * torch.eye(n, dtype=y.dtype))
             half = torch.linalg.solve_triangular(L, y.expand(len(theta), -1, -1), upper=False)
             scale = (half.square().sum((-2, -1)) / n).clamp_min(1e-10).log()
             values.append(0.5 * n * scale + L.diagonal(dim1=-2, dim2=-1).log().sum(-1))
-            points.append(
-                torch.cat([theta[:, :1] + scale[:, None], theta[:, 1:], (scale + math.log(share))[:, None]], 1)
-            )
+            log_noise = (scale + math.log(share))[:, None]
+            points.append(torch.cat([theta[:, :1] + scale[:, None], theta[:, 1:], log_noise], 1))
     order = torch.stack(values).argsort(0)[:keep]  # (keep, Q)
     return torch.stack(points)[order, torch.arange(order.shape[1])]
 
@@ -180,7 +214,7 @@ def robust_cholesky(K: Tensor) -> Tensor:
     if not failed.any():
         return L
     eye = torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
-    size = K.diagonal(dim1=-2, dim2=-1).mean(-1).clamp_min(1e-30)
+    size = K.abs().amax((-2, -1)).clamp_min(1e-30)
     jitter = torch.zeros_like(size)
     while failed.any() and jitter.max() < 1e6:
         jitter = torch.where(failed > 0, (10 * jitter).clamp_min(1e-12), jitter)

@@ -1,50 +1,56 @@
 """Covariance functions over the unit cube, batched over worlds.
 
-    theta        (Q, k)      log hyper-parameters of each world
-    x1, x2       (Q, n, d), (Q, m, d)
-    prepare      what of (x1, x2) does not depend on theta, computed once while fitting
-    evaluate     (Q, n, m)   the covariance matrix, from what `prepare` gave
-
-The first entry of theta is always log s^2, the kernel's scale.
+theta      (Q, k)         log hyper-parameters of each world; the first is always log s^2, the kernel's scale
+x1, x2     (Q, ..., d)    pairs of points, broadcast against each other
+prepared                  what of the pairs does not depend on theta, computed once while fitting
+evaluate   (Q, ...)       the covariance of each pair
+pullback   (Q, k)         sum over pairs of weights * dk / dtheta
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import torch
 from torch import Tensor
 
+NOISE = (-6.0, 1.0)  # middle and spread of the log noise variance's prior
+
 Prepared: TypeAlias = tuple[Tensor, ...]
+Pullback: TypeAlias = Callable[[Tensor], Tensor]
 
 
 class Kernel(Protocol):
     """What a surrogate needs of a covariance function."""
 
-    def bounds(self, dim: int) -> list[tuple[float, float]]:
+    def bounds(self) -> list[tuple[float, float]]:
         """The box in which log hyper-parameters are sought."""
 
-    def starts(self, dim: int) -> Tensor:
+    def starts(self) -> Tensor:
         """Log hyper-parameters to begin a search from, all with scale 1.  (r, k)"""
 
-    def log_prior(self, theta: Tensor) -> Tensor:
-        """Log prior density, up to a constant.  (Q,)"""
+    def log_prior(self, hyper: Tensor) -> tuple[Tensor, Tensor]:
+        """Log prior density of theta and the log noise, up to a constant, and its gradient.  (Q,), (Q, k + 1)"""
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
-        """What does not depend on theta."""
+        """What of the pairs does not depend on theta."""
 
     def evaluate(self, theta: Tensor, prepared: Prepared) -> Tensor:
-        """The covariance matrix.  (Q, n, m)"""
+        """The covariance of each pair.  (Q, ...)"""
+
+    def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
+        """The covariances, and the function that takes weights of them to the gradient of their weighted sum."""
 
     def diagonal(self, theta: Tensor, x: Tensor) -> Tensor:
-        """The variance of each point.  (Q, m)"""
+        """The variance of each point.  (Q, m, d) -> (Q, m)"""
 
 
-def squared_distances(x1: Tensor, x2: Tensor) -> Tensor:
-    """|x1_i - x2_j|^2, exactly zero for equal points and differentiable there.  (..., n, m)"""
-    return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).square().sum(-1)
+def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
+    """The covariance matrix of two sets of points.  (Q, ..., n, d), (Q, ..., m, d) -> (Q, ..., n, m)"""
+    return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
 
 
 @dataclass(frozen=True)
@@ -54,27 +60,38 @@ class SquaredExponential:
     length_bounds: tuple[float, float] = (0.01, 20.0)
     scale_bounds: tuple[float, float] = (1e-6, 1e4)
 
-    def bounds(self, dim: int) -> list[tuple[float, float]]:
+    def bounds(self) -> list[tuple[float, float]]:
         """The box in which log hyper-parameters are sought."""
         return [_logs(self.scale_bounds), _logs(self.length_bounds)]
 
-    def starts(self, dim: int) -> Tensor:
+    def starts(self) -> Tensor:
         """A ladder of length scales."""
         lengths = torch.tensor([0.05, 0.15, 0.4, 1.0, 3.0], dtype=torch.float64).log()
         return torch.stack([torch.zeros_like(lengths), lengths], -1)
 
-    def log_prior(self, theta: Tensor) -> Tensor:
+    def log_prior(self, hyper: Tensor) -> tuple[Tensor, Tensor]:
         """Flat: the paper's methods maximise the likelihood."""
-        return torch.zeros(theta.shape[:-1], dtype=theta.dtype, device=theta.device)
+        return torch.zeros_like(hyper[:, 0]), torch.zeros_like(hyper)
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
         """Squared distances."""
-        return (squared_distances(x1, x2),)
+        return ((x1 - x2).square().sum(-1),)
 
     def evaluate(self, theta: Tensor, prepared: Prepared) -> Tensor:
-        """The covariance matrix.  (Q, n, m)"""
-        scale, length = theta[:, 0, None, None], theta[:, 1, None, None]
+        """The covariance of each pair.  (Q, ...)"""
+        scale, length = _lift(theta[:, :2], prepared[0].ndim).unbind(1)
         return torch.exp(scale - 0.5 * prepared[0] * torch.exp(-2 * length))
+
+    def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
+        """dk/dlog s^2 = k, dk/dlog l = k |x - x'|^2 / l^2."""
+        covariance = self.evaluate(theta, prepared)
+
+        def pullback(weights: Tensor) -> Tensor:
+            weighted = weights * covariance
+            by_length = (weighted * prepared[0]).flatten(1).sum(-1) * torch.exp(-2 * theta[:, 1])
+            return torch.stack([weighted.flatten(1).sum(-1), by_length], -1)
+
+        return covariance, pullback
 
     def diagonal(self, theta: Tensor, x: Tensor) -> Tensor:
         """s^2 everywhere.  (Q, m)"""
@@ -91,23 +108,151 @@ class ExpectedSquaredExponential(SquaredExponential):
     """
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
-        """Squared differences of the means and sums of the variances, by column."""
+        """Squared differences of the means and sums of the variances, by column.  (Q, ..., d)"""
         (m1, s1), (m2, s2) = x1.chunk(2, -1), x2.chunk(2, -1)
-        return (m1.unsqueeze(-2) - m2.unsqueeze(-3)).square(), s1.unsqueeze(-2) + s2.unsqueeze(-3)
+        return (m1 - m2).square(), s1 + s2
 
     def evaluate(self, theta: Tensor, prepared: Prepared) -> Tensor:
-        """The covariance matrix.  (Q, n, m)"""
+        """The covariance of each pair.  (Q, ...)"""
         differences, variances = prepared
-        scale, length2 = theta[:, 0, None, None], torch.exp(2 * theta[:, 1])[:, None, None, None]
+        scale = _lift(theta[:, :1], differences.ndim - 1)[:, 0]
+        length2 = torch.exp(2 * _lift(theta[:, 1:2], differences.ndim)[:, 0])
         total = length2 + variances
-        shrink = torch.log(length2 / total)
-        return torch.exp(scale + 0.5 * (shrink - differences / total).sum(-1))
+        return torch.exp(scale + 0.5 * (torch.log(length2 / total) - differences / total).sum(-1))
+
+    def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
+        """By automatic differentiation."""
+        with torch.enable_grad():
+            leaf = theta.detach().clone().requires_grad_()
+            covariance = self.evaluate(leaf, prepared)
+        return covariance.detach(), lambda weights: torch.autograd.grad(covariance, leaf, weights)[0]
 
     def diagonal(self, theta: Tensor, x: Tensor) -> Tensor:
         """Below s^2 where a point is uncertain.  (Q, m)"""
         variances = 2 * x.chunk(2, -1)[1]
         shrink = torch.log1p(variances * torch.exp(-2 * theta[:, 1])[:, None, None])
         return torch.exp(theta[:, :1] - 0.5 * shrink.sum(-1))
+
+
+@dataclass(frozen=True)
+class AdditiveMatern:
+    """A part for each parameter alone and a part for all together, both Matern-5/2.
+
+        k(x, x') = s^2 [ w mean_j M(|x_j - x'_j| / l_j) + (1 - w) M(sqrt(sum_j |x_j - x'_j|^2 / h_j^2)) ]
+        M(r) = (1 + a + a^2 / 3) exp(-a),  a = sqrt(5) r
+
+    A row that lacks one value still says something of its other parameters: that is the additive part. Two different
+    categories are at distance 1. theta = (log s^2, logit w, log l_1..p, log h_1..p), a priori independent normal:
+    log s^2 ~ N(0, 1), logit w ~ N(0, 2^2), log l ~ N(log 0.3, 1), log h ~ N(log(0.3 sqrt(p)), 1),
+    and the log noise variance of outcomes scaled to variance 1 like N(-6, 1) above -6, flat below: what can be
+    explained is not called noise.
+
+    groups: the parameter that each column of the cube belongs to.
+    """
+
+    groups: tuple[int, ...]
+    length: float = 0.3
+    spread: float = 1.0
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters there are."""
+        return self.groups[-1] + 1
+
+    def bounds(self) -> list[tuple[float, float]]:
+        """The box in which log hyper-parameters are sought."""
+        return [(-7.0, 7.0), (-6.0, 6.0), *[_logs((0.005, 100.0))] * (2 * self.parameters)]
+
+    def starts(self) -> Tensor:
+        """Wiggly and smooth, each mostly additive and mostly joint."""
+        p, root = self.parameters, 0.5 * math.log(self.parameters)
+        ladder = [(weight, math.log(length)) for weight in (1.5, -1.5) for length in (0.04, 0.12, 0.4, 1.2)]
+        return torch.tensor(
+            [[0.0, weight, *[length] * p, *[length + root] * p] for weight, length in ladder], dtype=torch.float64
+        )
+
+    def log_prior(self, hyper: Tensor) -> tuple[Tensor, Tensor]:
+        """Independent normals, that of the noise flat below its middle.  (Q,), (Q, k + 1)"""
+        p, middle = self.parameters, math.log(self.length)
+        mean = hyper.new_tensor([0.0, 0.0, *[middle] * p, *[middle + 0.5 * math.log(p)] * p, NOISE[0]])
+        sd = hyper.new_tensor([1.0, 2.0, *[self.spread] * (2 * p), NOISE[1]])
+        z = (hyper - mean) / sd
+        z = torch.cat([z[:, :-1], z[:, -1:].clamp_min(0)], -1)
+        return -0.5 * z.square().sum(-1), -z / sd
+
+    def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
+        """Squared distances in each parameter.  (Q, p, ...)"""
+        squares = (x1 - x2).square().movedim(-1, 1).contiguous()
+        if len(self.groups) == self.parameters:
+            return (squares,)
+        index = torch.tensor(self.groups, device=x1.device)
+        total = squares.new_zeros(len(squares), self.parameters, *squares.shape[2:]).index_add(1, index, squares)
+        halves = torch.where(torch.bincount(index) > 1, 0.5, 1.0).to(total)
+        return (total * _lift(halves[None], total.ndim - 1),)
+
+    def _parts(self, theta: Tensor, ndim: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """s^2, w, 5 / l^2 and 5 / h^2, shaped to go with squared distances of so many dimensions."""
+        scale, weight = theta[:, 0].exp(), torch.sigmoid(theta[:, 1])
+        inverse = 5 * torch.exp(-2 * theta[:, 2:])
+        alone, together = inverse.chunk(2, -1)
+        shape = (-1, *[1] * (ndim - 2))
+        return scale.reshape(shape), weight.reshape(shape), _lift(alone, ndim - 1), _lift(together, ndim - 1)
+
+    def evaluate(self, theta: Tensor, prepared: Prepared) -> Tensor:
+        """The covariance of each pair.  (Q, ...)"""
+        (squares,) = prepared
+        scale, weight, alone, together = self._parts(theta, squares.ndim)
+        additive = matern(squares * alone).mean(1)
+        joint = matern((squares * together).sum(1))
+        return scale * (weight * additive + (1 - weight) * joint)
+
+    def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
+        """In closed form: dM/dlog l = a^2 (1 + a) exp(-a) / 3."""
+        (squares,) = prepared
+        scale, weight, alone, together = self._parts(theta, squares.ndim)
+        a = (squares * alone).sqrt_()
+        decay = torch.exp(-a)
+        rise = (a + 1).mul_(decay)  # (1 + a) exp(-a)
+        bend = a.square_().mul_(1 / 3)  # a^2 / 3
+        additive = torch.addcmul(rise, bend, decay).mean(1)
+        each = squares * together
+        a_joint = each.sum(1).sqrt_()
+        decay_joint = torch.exp(-a_joint)
+        rise_joint = (a_joint + 1) * decay_joint
+        joint = rise_joint + a_joint.square() / 3 * decay_joint
+
+        def pullback(weights: Tensor) -> Tensor:
+            total = weights.flatten(1)
+            s2, w = scale.flatten(), weight.flatten()
+            by_alone = torch.einsum("qpt,qpt,qt->qp", rise.flatten(2), bend.flatten(2), total)
+            by_together = torch.einsum("qpt,qt->qp", each.flatten(2), total * rise_joint.flatten(1))
+            sum_additive, sum_joint = (total * additive.flatten(1)).sum(-1), (total * joint.flatten(1)).sum(-1)
+            return torch.cat(
+                [
+                    (s2 * (w * sum_additive + (1 - w) * sum_joint))[:, None],
+                    (s2 * w * (1 - w) * (sum_additive - sum_joint))[:, None],
+                    (s2 * w / self.parameters)[:, None] * by_alone,
+                    (s2 * (1 - w) / 3)[:, None] * by_together,
+                ],
+                -1,
+            )
+
+        return scale * (weight * additive + (1 - weight) * joint), pullback
+
+    def diagonal(self, theta: Tensor, x: Tensor) -> Tensor:
+        """s^2 everywhere.  (Q, m)"""
+        return theta[:, :1].exp().expand(len(theta), x.shape[-2])
+
+
+def matern(a2: Tensor) -> Tensor:
+    """Matern-5/2 of a^2 = 5 r^2, with a gradient at 0."""
+    a = (a2 + 1e-30).sqrt()
+    return (1 + a + a2 / 3) * torch.exp(-a)
+
+
+def _lift(values: Tensor, ndim: int) -> Tensor:
+    """(Q, k) -> (Q, k, 1, ...), to go with `ndim` dimensions of which the first is the worlds."""
+    return values.reshape(*values.shape, *[1] * (ndim - 1))
 
 
 def _logs(bounds: tuple[float, float]) -> tuple[float, float]:

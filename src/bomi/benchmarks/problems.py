@@ -1,0 +1,77 @@
+"""Every problem by name: the functions, the simulators, and a user's own as `module:function`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from bomi.benchmarks import functions
+from bomi.benchmarks.functions import FloatArray, Problem
+from bomi.errors import BenchmarkError
+
+
+def find_problem(name: str) -> Problem:
+    """The problem of this name.
+
+    `alpine`, `alpine3d`: a function; `heat`: the heat treatment of an aluminium alloy; `my_module:my_problem`: a
+    `Problem` of your own, or a function without arguments that makes one, in a module of the current folder or an
+    installed one.
+
+    >>> find_problem("heat").dim
+    8
+    """
+    if ":" in name:
+        return _own(name)
+    if name.lower() in SIMULATORS:
+        return SIMULATORS[name.lower()]()
+    try:
+        return functions.problem(name)
+    except BenchmarkError as error:
+        raise BenchmarkError(f"{error}; also {', '.join(SIMULATORS)}, and your own as module:function") from None
+
+
+def _own(name: str) -> Problem:
+    module_name, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise BenchmarkError(f"problem {name!r}: cannot import {module_name!r}: {error}") from None
+    if not hasattr(module, attribute):
+        raise BenchmarkError(f"problem {name!r}: module {module_name!r} has no {attribute!r}")
+    made = getattr(module, attribute)
+    if not isinstance(made, Problem) and callable(made):
+        try:
+            made = made()
+        except TypeError as error:
+            raise BenchmarkError(
+                f"problem {name!r}: {attribute} must be callable without arguments and give a "
+                f"bomi.benchmarks.functions.Problem: {error}"
+            ) from None
+    if not isinstance(made, Problem):
+        raise BenchmarkError(
+            f"problem {name!r} must be a bomi.benchmarks.functions.Problem or a function that makes one, "
+            f"but got {made!r}"
+        )
+    return made
+
+
+def _heat() -> Problem:
+    from bomi.benchmarks.heat_treatment import BOUNDS, HeatTreatment
+
+    alloy = HeatTreatment()
+
+    def strength(x: FloatArray) -> FloatArray:  # (m, 8) -> (m,)
+        return np.array([alloy.strength(row[:4], row[4:]) for row in x])
+
+    return Problem("heat", dict(BOUNDS), strength)
+
+
+SIMULATORS: dict[str, Callable[[], Problem]] = {"heat": _heat}
+"""The problems that are simulated rather than computed from a formula."""

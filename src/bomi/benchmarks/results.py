@@ -1,0 +1,186 @@
+"""The results file of a sweep: JSON Lines, appended run by run, so that a crash loses nothing finished.
+
+The first line says the format, the versions and the settings; each other line is one run. `docs/results.md`
+describes every field. A file is only ever added to by the same versions with the same settings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from bomi.errors import BenchmarkError
+
+FORMAT = "bomi-results"
+VERSION = 1
+LIBRARIES = ("numpy", "scipy", "torch", "gpytorch", "botorch", "scikit-learn")
+
+Run: TypeAlias = dict[str, Any]
+Key: TypeAlias = tuple[str, str, int]  # case, method, repeat
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a results file holds."""
+
+    versions: Mapping[str, str]
+    cases: Mapping[str, Mapping[str, Any]]  # settings of each, by label
+    methods: Mapping[str, Any]
+    runs: tuple[Run, ...]
+
+
+def read(path: Path | str) -> Results:
+    """The results in a file."""
+    header, runs = _parse(Path(path))
+    return Results(header["versions"], header["cases"], header["methods"], tuple(runs.values()))
+
+
+def open_file(path: Path, *, cases: Mapping[str, Any], methods: Mapping[str, Any]) -> ResultsFile:
+    """The file at `path`, new or one that these cases and methods may be added to."""
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "versions": versions(),
+        "cases": dict(cases),
+        "methods": dict(methods),
+    }
+    header = json.loads(_line(header))  # as it will be read back: tuples are lists
+    runs: dict[Key, Run] = {}
+    if path.exists() and path.stat().st_size:
+        found, runs = _parse(path)
+        differences = [*_differences(found["versions"], header["versions"], "version of ")]
+        for part in ("cases", "methods"):
+            common = [label for label in header[part] if label in found[part]]
+            for label in common:
+                differences += _differences(found[part][label], header[part][label], f"{part[:-1]} {label}: ")
+            header[part] = {**found[part], **header[part]}
+        if differences:
+            raise BenchmarkError(
+                f"{path} was made with other settings and is never mixed with these; use another file.\n"
+                + "\n".join(f"  {difference}" for difference in differences)
+            )
+    file = ResultsFile(path, header, runs)
+    file.settle()  # writes the header, and drops what a crash damaged
+    return file
+
+
+class ResultsFile:
+    """A results file that runs are added to."""
+
+    def __init__(self, path: Path, header: dict[str, Any], runs: dict[Key, Run]) -> None:
+        self.path = path
+        self._header = header
+        self._runs = runs
+
+    @property
+    def keys(self) -> frozenset[Key]:
+        """The runs it holds."""
+        return frozenset(self._runs)
+
+    def append(self, run: Run) -> None:
+        """Add a finished run; it is on the disk when this returns."""
+        self._runs[_key(run)] = run
+        with self.path.open("ab") as file:
+            file.write(_line(run))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def settle(self) -> Results:
+        """Put the runs in order, whatever order they were finished in; the file changes as a whole or not at all."""
+        order = {part: {label: i for i, label in enumerate(self._header[part])} for part in ("cases", "methods")}
+        runs = sorted(
+            self._runs.values(),
+            key=lambda run: (order["cases"][run["case"]], order["methods"][run["method"]], run["repeat"]),
+        )
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.path.with_name(self.path.name + ".new")
+        with beside.open("wb") as file:
+            file.writelines(_line(item) for item in (self._header, *runs))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self.path)
+        return Results(self._header["versions"], self._header["cases"], self._header["methods"], tuple(runs))
+
+
+def _line(item: Mapping[str, Any]) -> bytes:
+    return json.dumps(item, allow_nan=False, ensure_ascii=False).encode() + b"\n"
+
+
+def _key(run: Run) -> Key:
+    return run["case"], run["method"], run["repeat"]
+
+
+def _parse(path: Path) -> tuple[dict[str, Any], dict[Key, Run]]:
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except OSError as error:
+        raise BenchmarkError(f"cannot read {path}: {error.strerror}") from None
+    header = _loaded(lines[0]) if lines else None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise BenchmarkError(f"{path} is no results file: its first line does not say {FORMAT!r}")
+    if header.get("version") != VERSION:
+        raise BenchmarkError(
+            f"{path} has version {header.get('version')} of the format, but this program reads version {VERSION}; "
+            f"use another file"
+        )
+    runs: dict[Key, Run] = {}
+    for number, line in enumerate(lines[1:], 2):
+        run = _loaded(line)
+        if isinstance(run, dict) and run.keys() >= {"case", "method", "repeat"}:
+            runs.setdefault(_key(run), run)
+        elif number == len(lines):
+            warnings.warn(f"{path}: the last line is damaged and was dropped; its run will be redone", stacklevel=4)
+        else:
+            raise BenchmarkError(f"{path}: line {number} is damaged; remove it to have its run redone")
+    return header, runs
+
+
+def _loaded(line: bytes) -> Any:
+    """What a line says; None for a damaged one, such as one without its end."""
+    try:
+        return json.loads(line) if line.endswith(b"\n") else None
+    except ValueError:
+        return None
+
+
+def _differences(found: Any, wanted: Any, place: str = "") -> Iterator[str]:
+    """Where two settings differ, one line each."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for name in {**found, **wanted}:
+            yield from _differences(found.get(name), wanted.get(name), f"{place}{name} ")
+    elif found != wanted:
+        yield f"{place}is {json.dumps(found)} in the file, but {json.dumps(wanted)} now"
+
+
+def versions() -> dict[str, str]:
+    """The version of this package and of the libraries that its numbers come from."""
+    from bomi import __version__
+
+    return {"bomi": __version__, **{name: metadata.version(name) for name in LIBRARIES}}
+
+
+def digest(*arrays: np.ndarray[Any, Any]) -> str:
+    """A short fingerprint of data."""
+    data = b"".join(np.ascontiguousarray(array, dtype="<f8").tobytes() for array in arrays)
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def described(value: Any) -> Any:
+    """A setting as plain JSON: a dataclass by its type and fields, a function by its name."""
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: described(getattr(value, field.name)) for field in fields(value)}
+        return {"type": type(value).__name__, **parts}
+    if isinstance(value, tuple | list):
+        return [described(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return getattr(value, "__qualname__", None) or type(value).__name__

@@ -1,0 +1,375 @@
+"""One optimization run, and many of them: case x contender x repeat, on all cores, resumable.
+
+Everything of a run follows from its seed: the initial data, its gaps, the events and the method's own draws. The
+first three are common to all methods.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from bomi.benchmarks import missingness, results
+from bomi.benchmarks.contenders import Contender, contender, contenders
+from bomi.benchmarks.functions import FloatArray, Problem
+from bomi.benchmarks.missingness import Events, HistoryGaps, Initial
+from bomi.benchmarks.problems import find_problem
+from bomi.benchmarks.results import Key, Results, Run, described
+from bomi.errors import BenchmarkError
+from bomi.methods import Method
+from bomi.optimizer import Optimizer
+
+PAPER_EVENTS = Events(0.25, 0.05)
+"""One parameter in one of four evaluations strays by up to 5 % of its range (Luong et al. 2020)."""
+
+Clock: TypeAlias = Callable[[], float]
+
+
+# --- one run ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GapScore:
+    """How well gaps were filled: `count` of them, `filled` by the method.
+
+    `error` is the root mean square of (mean of the worlds - truth) / range, `coverage` the share of truths between
+    the worlds' 5 % and 95 % quantiles; None where the method gives none.
+    """
+
+    count: int
+    filled: int
+    error: float | None = None
+    coverage: float | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run found; plain numbers, lists and dicts throughout, so that `asdict` is JSON."""
+
+    problem: str
+    method: str
+    seed: int
+    budget: int
+    best: list[float]  # the best outcome seen at the start and after each evaluation: budget + 1 values
+    outcomes: list[float]  # of each evaluation
+    events: int  # evaluations in which a parameter failed
+    recommended: list[tuple[int, float | None]]  # (evaluations made, true value of the setting recommended then)
+    history_gaps: GapScore | None  # at the end; None where pandas is not installed
+    event_gaps: GapScore | None
+    seconds: list[float]  # of each suggestion
+    settings: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+def run(
+    problem: Problem | str,
+    method: str | Method | Contender,
+    *,
+    budget: int,
+    seed: int,
+    missing: Events | None = PAPER_EVENTS,
+    initial: Initial | None = None,
+    recommend_every: int | None = None,
+) -> Result:
+    """One optimization run of `budget` evaluations.
+
+    `method` is a method, its name, one with settings (`bomi:worlds=10`), or a yardstick (`oracle`, `naive`).
+    `missing` says how evaluations go wrong; None: they never do. `initial` is the data it begins with; None: 30
+    seeded rows, 80 % of them with a gap. The recommended setting is looked at after the last evaluation, and every
+    `recommend_every` before.
+    """
+    problem = find_problem(problem) if isinstance(problem, str) else problem
+    chosen = contender(method)
+    _check_whole("budget", budget, least=1)
+    _check_whole("seed", seed, least=0)
+    data = missingness.initial(problem, seed=seed) if initial is None else _checked(initial, problem)
+
+    names = list(problem.bounds)
+    optimizer = Optimizer(problem.bounds, objective=_objective(names), method=chosen.method, seed=seed)
+    told = list(chosen.view.history(data))  # what the optimizer knows of each row, NaN for nothing
+    truth = list(data.inputs)
+    outcomes = data.outcomes.tolist()
+    for row, outcome in zip(told, outcomes, strict=True):
+        optimizer.tell(_cells(names, row), outcome)
+
+    best, seconds, recommended, events = [max(outcomes)], [], [], 0
+    for t in range(1, budget + 1):
+        start = time.perf_counter()
+        suggestion = optimizer.ask()
+        seconds.append(time.perf_counter() - start)
+        asked = np.array([suggestion[name] for name in names], dtype=float)
+        actual = recorded = asked
+        if missing is not None:
+            event = missing.draw(seed, t, problem.dim)
+            actual, recorded = event.apply(asked, problem.bounds)
+            events += bool(event.failed.any())
+        outcome = float(problem(actual))
+        known = chosen.view.evaluation(asked, actual, recorded)
+        differs = {name: cell for name, cell in _cells(names, known).items() if cell != suggestion[name]}
+        optimizer.tell(suggestion, outcome, actual=differs)
+        told.append(known)
+        truth.append(actual)
+        outcomes.append(outcome)
+        best.append(max(best[-1], outcome))
+        if t == budget or (recommend_every and t % recommend_every == 0):
+            recommended.append((t, _recommended(optimizer, problem, told, outcomes)))
+
+    history_gaps, event_gaps = _gap_scores(optimizer, problem, np.array(truth), len(data.outcomes))
+    return Result(
+        problem=problem.name,
+        method=chosen.label,
+        seed=seed,
+        budget=budget,
+        best=best,
+        outcomes=outcomes[len(data.outcomes) :],
+        events=events,
+        recommended=recommended,
+        history_gaps=history_gaps,
+        event_gaps=event_gaps,
+        seconds=seconds,
+        settings={"method": described(chosen.method), "missing": described(missing)},
+        versions=results.versions(),
+    )
+
+
+def _objective(names: Sequence[str]) -> str:
+    """A name for the outcome that no parameter has."""
+    name = "outcome"
+    while name in names:
+        name += "_"
+    return name
+
+
+def _cells(names: Sequence[str], row: FloatArray) -> dict[str, float | None]:
+    return {name: None if np.isnan(value) else float(value) for name, value in zip(names, row, strict=True)}
+
+
+def _recommended(
+    optimizer: Optimizer, problem: Problem, told: Sequence[FloatArray], outcomes: Sequence[float]
+) -> float | None:
+    """The true value of the setting that a person would be told to use.
+
+    Of a method without a model, that is the row with the best outcome among those known completely; None if no row is.
+    """
+    setting = optimizer.best().setting
+    if setting is not None:
+        return float(problem(np.array([setting[name] for name in problem.bounds], dtype=float)))
+    complete = [(outcome, i) for i, outcome in enumerate(outcomes) if not np.isnan(told[i]).any()]
+    return float(problem(told[max(complete)[1]])) if complete else None
+
+
+def _gap_scores(
+    optimizer: Optimizer, problem: Problem, truth: FloatArray, history: int
+) -> tuple[GapScore, GapScore] | tuple[None, None]:
+    """How well the gaps of the history, and those of the events, are filled.  truth: (n, d)"""
+    try:
+        gaps = optimizer.gaps()
+    except ImportError:  # it is a pandas table
+        return None, None
+    names = list(problem.bounds)
+    rows = gaps["row"].to_numpy(dtype=int)
+    columns = np.array([names.index(name) for name in gaps["parameter"]], dtype=int)
+    mean, sd, low, high = (gaps[name].to_numpy(dtype=float) for name in ("mean", "sd", "5 %", "95 %"))
+    values = truth[rows, columns]
+    spans = np.array([high - low for low, high in problem.bounds.values()])[columns]
+    errors = (mean - values) / spans
+    inside = (low <= values) & (values <= high)
+
+    def score(chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> GapScore:
+        filled = chosen & ~np.isnan(errors)
+        spread = filled & (sd > 0)  # a single world has no quantiles
+        return GapScore(
+            count=int(chosen.sum()),
+            filled=int(filled.sum()),
+            error=float(np.sqrt(np.mean(errors[filled] ** 2))) if filled.any() else None,
+            coverage=float(inside[spread].mean()) if spread.any() else None,
+        )
+
+    return score(rows < history), score(rows >= history)
+
+
+def _checked(initial: Initial, problem: Problem) -> Initial:
+    inputs, recorded, outcomes = (np.asarray(array, dtype=float) for array in initial)
+    if inputs.shape != recorded.shape or inputs.shape != (len(outcomes), problem.dim) or not len(outcomes):
+        raise BenchmarkError(
+            f"initial data of problem {problem.name!r} needs inputs and recorded inputs of {problem.dim} columns and "
+            f"one outcome a row, but got the shapes {inputs.shape}, {recorded.shape} and {outcomes.shape}"
+        )
+    return Initial(inputs, recorded, outcomes)
+
+
+def _check_whole(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise BenchmarkError(f"{name} must be a whole number from {least}, but got {value!r}")
+
+
+# --- many runs --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A problem with its budget and the way its inputs go missing; one panel of a figure.
+
+    `initial` is a folder of initial data (see `missingness.read_initial`); None: `rows` seeded rows with `gaps`.
+    """
+
+    problem: str
+    budget: int
+    missing: Events | None = PAPER_EVENTS
+    rows: int = 30
+    gaps: HistoryGaps = HistoryGaps()  # noqa: RUF009  # frozen, so one instance serves all
+    initial: Path | None = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        _check_whole("budget", self.budget, least=1)
+        if not self.label:
+            object.__setattr__(self, "label", find_problem(self.problem).name)
+
+    def data(self, problem: Problem, repeat: int) -> Initial:
+        """What a repeat begins with."""
+        if self.initial is not None:
+            return missingness.read_initial(self.initial, problem, repeat)
+        return missingness.initial(problem, rows=self.rows, gaps=self.gaps, seed=repeat)
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the results; data from a folder is known by its content, not by where it lies."""
+        problem = find_problem(self.problem)
+        if self.initial is None:
+            initial = {"rows": self.rows, "gaps": described(self.gaps)}
+        else:
+            initial = {"read": results.digest(*self.data(problem, 0))}
+        return {
+            "problem": problem.name,
+            "bounds": {name: list(ends) for name, ends in problem.bounds.items()},
+            "optimum": problem.optimum,
+            "budget": self.budget,
+            "missing": described(self.missing),
+            "initial": initial,
+        }
+
+
+class Engine(Protocol):
+    """What maps runs over workers, and gives each as it is finished, in any order."""
+
+    def __call__(self, work: Callable[[Job], Run], jobs: Sequence[Job]) -> Iterator[Run]:
+        """The finished runs."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to be made; small enough to be sent to another process."""
+
+    case: Case
+    contender: str | Contender
+    repeat: int
+    recommend_every: int | None = None
+
+    @property
+    def key(self) -> Key:
+        """What tells it from the others."""
+        return self.case.label, contender(self.contender).label, self.repeat
+
+
+def local(processes: int) -> Engine:
+    """The processes of this machine."""
+
+    def engine(work: Callable[[Job], Run], jobs: Sequence[Job]) -> Iterator[Run]:
+        if processes == 1 or len(jobs) == 1:
+            return map(work, jobs)
+        import joblib
+
+        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+            pool = joblib.Parallel(n_jobs=processes, return_as="generator_unordered", batch_size=1)
+            made: Iterator[Run] = pool(joblib.delayed(work)(job) for job in jobs)
+        return made
+
+    return engine
+
+
+def sweep(
+    cases: Iterable[Case],
+    methods: Iterable[str | Method | Contender],
+    *,
+    repeats: int | Iterable[int],
+    path: Path | str,
+    processes: int = 1,
+    engine: Engine | None = None,
+    recommend_every: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Results:
+    """Every case by every method, `repeats` times (or those repeats), each finished run appended to `path` at once.
+
+    Runs that the file holds are not made again, so that a stopped sweep goes on where it was and more repeats, methods
+    or cases can be added. A file of another version, or of other settings under the same names, is refused.
+    `progress(done, total)` is called at the start and after each run.
+    """
+    cases, chosen = list(cases), contenders(methods)
+    if isinstance(repeats, int):
+        _check_whole("repeats", repeats, least=1)
+        repeats = range(repeats)
+    wanted = [(case, one, repeat) for case in cases for one in chosen for repeat in repeats]
+    for case in cases:
+        if case.initial is not None:  # better told now than in the middle
+            problem = find_problem(case.problem)
+            for repeat in repeats:
+                case.data(problem, repeat)
+    labels = [case.label for case in cases]
+    doubled = sorted({label for label in labels if labels.count(label) > 1})
+    if doubled:
+        raise BenchmarkError(f"each case needs a label of its own, but {', '.join(doubled)} is used twice")
+
+    file = results.open_file(
+        Path(path),
+        cases={case.label: case.settings() for case in cases},
+        methods={one.label: described(one) for one in chosen},
+    )
+    jobs = [Job(case, one, repeat, recommend_every) for case, one, repeat in wanted]
+    waiting = [job for job in jobs if job.key not in file.keys]
+    done = len(jobs) - len(waiting)
+    progress(done, len(jobs))
+    for made in (engine or local(processes))(_work, waiting) if waiting else ():
+        file.append(made)
+        done += 1
+        progress(done, len(jobs))
+    return file.settle()
+
+
+def _work(job: Job) -> Run:
+    """Make one run, on one thread so that its numbers do not depend on how many cores are free."""
+    problem = find_problem(job.case.problem)
+    with _one_thread():
+        result = run(
+            problem,
+            job.contender,
+            budget=job.case.budget,
+            seed=job.repeat,
+            missing=job.case.missing,
+            initial=job.case.data(problem, job.repeat),
+            recommend_every=job.recommend_every,
+        )
+    found = asdict(result)
+    for known in ("problem", "method", "seed", "budget", "settings", "versions"):  # the header and the key tell
+        del found[known]
+    case, label, repeat = job.key
+    return {"case": case, "method": label, "repeat": repeat, **found}
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    before = torch.get_num_threads()
+    try:
+        with threadpool_limits(1):
+            torch.set_num_threads(1)
+            yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,358 @@
+"""Gaps drawn from their posterior under the Gaussian process itself: given the outcome, what was asked, the columns.
+
+    y_i = f(x_i) + noise, f ~ GP.  Gibbs sampling over the rows with gaps, Q chains side by side.
+
+For row i, S candidates for its gaps are drawn so that they and the current values are exchangeable under the prior;
+one of them is picked with probability proportional to the leave-one-out density N(y_i; mu_-i(x), s2_-i(x)): iterated
+sampling importance resampling, an exact MCMC kernel (Andrieu, Lee, Vihola 2018) that jumps between modes. Candidates
+are fresh draws from the prior, or lie near the current value, by the reversible walk e' = r e + sqrt(1 - r^2) noise.
+
+    codes  (Q, n, p)   the worlds: numbers in [0, 1], categories as indices
+    P      (Q, n, n)   K^-1; with q = P_i / P_ii, the inverse without row i is P - P_i q^T: its row i is zero
+    k      (Q, S, n)   covariance of the candidates with all rows
+
+After the move, u = P_-i k and v = u - e_i: P' = P_-i + v v^T / (k_ii + noise - k^T u). No Cholesky in the loop.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bomi.errors import MethodError
+from bomi.imputers.gap_priors import GapPriors, from_codes, gap_priors, to_codes
+from bomi.space import Categorical, Space
+from bomi.surrogates.gaussian_process import Pairs, climb, robust_cholesky, search, with_hyper
+from bomi.surrogates.kernels import AdditiveMatern, cross, matern
+from bomi.worlds import Completed, Table
+
+CANDIDATES = 24
+WALKS = (0.7, 0.9, 0.97, 0.99)  # how much of the current value a near candidate keeps
+COLD_ROUNDS = 6  # of hyper-parameters and sweeps, from nothing
+WARM_SWEEPS = 2  # for one more row
+ANCHORS = 500  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
+BLOCK = 64  # such rows at a time
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Q worlds drawn from the posterior of the gaps; a table without gaps is one world as it stands."""
+
+    worlds: int = 5
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.worlds, int) or self.worlds < 1:
+            raise MethodError(f"`worlds` must be a whole number from 1, but got {self.worlds!r}")
+
+    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
+        """Draws that go on from the worlds before, if there are any, or start from the complete rows."""
+        if not table.gaps.any():
+            hyper = warm.hyper[:1] if warm is not None and warm.hyper is not None else None
+            return Completed(table.inputs[None], table.targets, hyper=hyper)
+        if len(table) > ANCHORS:
+            return self._by_anchors(table, generator, warm)
+        known = to_codes(table, table.inputs)
+        priors = gap_priors(table, known, self.worlds)
+        start = _cold_start if warm is None or warm.hyper is None else _warm_start
+        codes, hyper = start(table, known, priors, _kernel(table), generator, warm)
+        return Completed(from_codes(table, codes), table.targets, hyper=hyper)
+
+    def _by_anchors(self, table: Table, generator: torch.Generator, warm: Completed | None) -> Completed:
+        """Of a large table, some rows are worlds as ever; the others are drawn given these, each on its own."""
+        chosen = _anchors(table, generator)
+        part = None if warm is None else replace(warm, inputs=warm.inputs[:, chosen])
+        anchors = self(table.select(chosen), generator, part)
+        hyper = anchors.hyper
+        if hyper is None:  # the anchors have no gaps: one world, and its hyper-parameters are still to be learned
+            hyper = search(_kernel(table), anchors.inputs, anchors.targets, most=20)
+        worlds = torch.arange(self.worlds) % len(hyper)
+        anchors = replace(anchors, inputs=anchors.inputs[worlds], hyper=hyper[worlds])
+        inputs = table.inputs.expand(self.worlds, -1, -1).clone()
+        inputs[:, chosen] = anchors.inputs
+        gappy = table.gaps.any(-1) & ~chosen
+        if gappy.any():
+            inputs[:, gappy] = draw_given(anchors, table, gappy, generator)
+        return Completed(inputs, table.targets, hyper=anchors.hyper)
+
+    def sample(
+        self, table: Table, completed: Completed, points: Tensor, generator: torch.Generator, *, sweeps: int
+    ) -> tuple[Tensor, Tensor]:
+        """Many draws of every gap, and with each what its world expects of the best of some points.
+
+        points: (m, d) -> (M, n, d), (M,)
+        """
+        assert completed.hyper is not None
+        hyper, kernel = completed.hyper, _kernel(table)
+        inputs, best = [], []
+        codes = to_codes(table, completed.inputs)
+        priors = gap_priors(table, to_codes(table, table.inputs), len(codes))
+        for turn in range(sweeps):
+            if turn % 10 == 0:
+                P = _inverse(kernel, hyper, from_codes(table, codes))
+            P, priors = sweep(
+                codes, P, table, priors, hyper, generator, walk=None if turn % 2 == 0 else _some_walk(generator)
+            )
+            world = from_codes(table, codes)
+            k = cross(kernel, hyper[:, :-1], world, points.expand(len(codes), -1, -1))  # (Q, n, m)
+            inputs.append(world)
+            best.append((k.mT @ (P @ table.targets).unsqueeze(-1)).squeeze(-1).amax(-1))
+        return torch.cat(inputs), torch.cat(best)
+
+
+def _kernel(table: Table) -> AdditiveMatern:
+    return AdditiveMatern(tuple(table.space.groups.tolist()))
+
+
+def _anchors(table: Table, generator: torch.Generator) -> Tensor:
+    """Rows that speak for a large table: complete ones first, among them the best half by outcome.  (n,) bool"""
+    luck = torch.rand(len(table), generator=generator, dtype=torch.float64)
+    complete = ~table.gaps.any(-1)
+    order = (2 * complete.double() + luck).argsort(descending=True)
+    pool = order[: max(2 * ANCHORS, 1)]
+    best = pool[table.targets[pool].argsort(descending=True)[: ANCHORS // 2]]
+    chosen = torch.zeros(len(table), dtype=torch.bool)
+    chosen[best] = True
+    rest = order[~chosen[order]][: ANCHORS - len(best)]
+    chosen[rest] = True
+    return chosen
+
+
+def draw_given(anchors: Completed, table: Table, rows: Tensor, generator: torch.Generator) -> Tensor:
+    """Gappy rows drawn given completed ones, each on its own: all are independent given f's values there.
+
+    One of many draws from the prior, picked by the density of the row's outcome.  rows: (n,) bool -> (Q, R, d)
+    """
+    assert anchors.hyper is not None
+    kernel, hyper = _kernel(table), anchors.hyper
+    model = with_hyper(anchors.inputs, anchors.targets, hyper, kernel=kernel)
+    known = to_codes(table, table.inputs)
+    priors = gap_priors(table, known, len(hyper)).select(rows)
+    Q, R, g = len(hyper), len(priors.rows), priors.used.shape[1]
+    e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=generator, dtype=torch.float64)
+    values = priors.draw(e)
+    if priors.discrete.any():
+        values = _snap(values, priors, table.space)
+    codes = known[rows].expand(Q, 2 * CANDIDATES, -1, -1).clone()  # (Q, S, R, p)
+    row, slot = priors.used.nonzero().unbind(-1)
+    codes[:, :, row, priors.parameter[row, slot]] = values[:, :, row, slot]
+    drawn = []
+    for part in range(0, R, BLOCK):
+        block = codes[:, :, part : part + BLOCK]
+        x = from_codes(table, block)  # (Q, S, B, d)
+        mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
+        variance = variance + hyper[:, -1].exp()[:, None, None]
+        y = table.targets[rows][part : part + BLOCK]
+        weight = -0.5 * ((y - mean).square() / variance + variance.log())
+        luck = -torch.empty(weight.shape, dtype=torch.float64).exponential_(generator=generator).log()
+        chosen = (weight + luck).argmax(1)  # (Q, B)
+        drawn.append(x[torch.arange(Q)[:, None], chosen, torch.arange(x.shape[2])])
+    return torch.cat(drawn, 1)
+
+
+def _cold_start(
+    table: Table,
+    known: Tensor,
+    priors: GapPriors,
+    kernel: AdditiveMatern,
+    generator: torch.Generator,
+    warm: Completed | None,
+) -> tuple[Tensor, Tensor]:
+    """From nothing: complete rows first, the others added one by one, then rounds of learning and sweeping."""
+    worlds = len(priors.cdf)
+    codes = known.expand(worlds, -1, -1).clone()
+    middle = priors.draw(torch.zeros(worlds, 1, *priors.used.shape, dtype=torch.float64))[:, 0]
+    _put(codes, priors, middle, table.space)
+    complete = torch.ones(len(table), dtype=torch.bool)
+    complete[priors.rows] = False
+    learnable = complete if int(complete.sum()) >= 2 * len(table.space) else torch.ones_like(complete)
+    first = from_codes(table, codes[:1, learnable])
+    hyper = search(kernel, first, table.targets[learnable], most=20).expand(worlds, -1).clone()
+    P = _inverse(kernel, hyper, from_codes(table, codes), only=complete)
+    P, priors = sweep(codes, P, table, priors, hyper, generator, walk=None)
+    for _ in range(COLD_ROUNDS):
+        inputs = from_codes(table, codes)
+        hyper = climb(Pairs(kernel, inputs), table.targets, hyper[None], most=8)
+        P = _inverse(kernel, hyper, inputs)
+        P, priors = sweep(codes, P, table, priors, hyper, generator, walk=None)
+        P, priors = sweep(codes, P, table, priors, hyper, generator, walk=_some_walk(generator))
+    return codes, hyper
+
+
+def _warm_start(
+    table: Table,
+    known: Tensor,
+    priors: GapPriors,
+    kernel: AdditiveMatern,
+    generator: torch.Generator,
+    warm: Completed | None,
+) -> tuple[Tensor, Tensor]:
+    """From the worlds before: new rows are drawn first, then everything is swept again."""
+    assert warm is not None
+    assert warm.hyper is not None
+    worlds = len(priors.cdf)
+    pick = torch.arange(worlds) % len(warm.inputs)
+    codes = to_codes(table, warm.inputs[pick])
+    hyper = warm.hyper[pick]
+    new = codes.isnan().any(-1).any(0)  # rows that the worlds before did not have
+    fresh = new & known.isnan().any(-1)
+    codes = torch.where(known.isnan(), codes, known)
+    middle = priors.draw(torch.zeros(worlds, 1, *priors.used.shape, dtype=torch.float64))[:, 0]
+    filled = codes.clone()
+    _put(filled, priors, middle, table.space)
+    codes = torch.where(codes.isnan(), filled, codes)
+    P = _inverse(kernel, hyper, from_codes(table, codes), only=~fresh)
+    if fresh.any():
+        P, priors = sweep(codes, P, table, priors, hyper, generator, walk=None, only=fresh)
+    for turn in range(WARM_SWEEPS):
+        walk = None if turn % 2 == 0 else _some_walk(generator)
+        P, priors = sweep(codes, P, table, priors, hyper, generator, walk=walk)
+    return codes, hyper
+
+
+def sweep(
+    codes: Tensor,
+    P: Tensor,
+    table: Table,
+    priors: GapPriors,
+    hyper: Tensor,
+    generator: torch.Generator,
+    *,
+    walk: float | None,
+    only: Tensor | None = None,
+) -> tuple[Tensor, GapPriors]:
+    """One pass over the rows with gaps, changing `codes` and P in place; then the straying weights are drawn anew.
+
+    walk: how much of the current value the candidates keep; None for fresh draws from the prior.
+    """
+    y = table.targets
+    values = _take(codes, priors)
+    candidates = _candidates(values, priors, generator, walk, table.space)  # (Q, S, R, g)
+    luck = -torch.empty(candidates.shape[:3], dtype=torch.float64).exponential_(generator=generator).log()  # Gumbel
+    metric = _Metric(hyper, table.space)
+    noise = hyper[:, -1].exp()
+    order = torch.randperm(len(priors.rows), generator=generator).tolist()
+    rows, widths = priors.rows.tolist(), priors.used.sum(-1).tolist()
+    wanted = only.tolist() if only is not None else None
+    for r in order:
+        i, g = rows[r], widths[r]
+        if wanted is not None and not wanted[i]:
+            continue
+        slots = priors.parameter[r, :g]
+        k = metric.candidates(codes, i, slots, candidates[:, :, r, :g])  # (Q, S, n)
+        column = P[:, :, i]
+        own = column[:, i]
+        inverse = torch.where(own > 0, 1 / own, 0.0)  # a row not yet among them has nothing to take out
+        kP = k @ P
+        along = (k @ column.unsqueeze(-1)).squeeze(-1)  # (Q, S)
+        fit = (P @ y.unsqueeze(-1)).squeeze(-1)  # (Q, n)
+        mean = (k @ fit.unsqueeze(-1)).squeeze(-1) - along * (inverse * fit[:, i])[:, None]
+        explained = (kP * k).sum(-1) - along.square() * inverse[:, None]
+        variance = (metric.scale[:, None] + noise[:, None] - explained).clamp_min(0.1 * noise[:, None])
+        weight = -0.5 * ((y[i] - mean).square() / variance + variance.log())
+        chosen = (weight + luck[:, :, r]).argmax(-1)
+        every = torch.arange(len(codes))
+        codes[:, i, slots] = candidates[every, chosen, r, :g]
+        v = kP[every, chosen] - column * (inverse * along[every, chosen])[:, None]
+        v[:, i] = -1.0
+        gain = 1 / variance[every, chosen]
+        left = torch.stack([-inverse[:, None] * column, gain[:, None] * v], -1)
+        P.baddbmm_(left, torch.stack([column.clone(), v], 1))
+    return P, priors.learn_straying(_take(codes, priors), generator)
+
+
+class _Metric:
+    """The additive kernel between a row's candidates and all rows, computing only what the gaps change."""
+
+    def __init__(self, hyper: Tensor, space: Space) -> None:
+        self.parameters = len(space)
+        self.scale, self.weight = hyper[:, 0].exp(), torch.sigmoid(hyper[:, 1])
+        inverse = 5 * torch.exp(-2 * hyper[:, 2:-1])
+        self.alone, self.together = inverse.chunk(2, -1)  # (Q, p)
+        self.categories = torch.tensor([isinstance(p, Categorical) for p in space.parameters.values()])
+
+    def _squares(self, differences: Tensor, parameters: Tensor) -> Tensor:
+        """(..., p) differences of codes as squared distances."""
+        if not self.categories.any():
+            return differences.square_()
+        return torch.where(self.categories[parameters], (differences != 0).double(), differences.square())
+
+    def candidates(self, codes: Tensor, i: int, slots: Tensor, values: Tensor) -> Tensor:
+        """codes: (Q, n, p), values: (Q, S, g) of row i's gaps -> (Q, S, n)"""
+        rest = torch.ones(self.parameters, dtype=torch.bool)
+        rest[slots] = False
+        others = rest.nonzero()[:, 0]
+        known = self._squares(codes[:, :, others] - codes[:, i, None, others], others)  # (Q, n, p - g)
+        additive = matern(known * self.alone[:, None, others]).sum(-1)  # (Q, n)
+        joint = (known * self.together[:, None, others]).sum(-1)
+        moved = self._squares(values.unsqueeze(2) - codes[:, None, :, slots], slots)  # (Q, S, n, g)
+        additive = additive[:, None] + matern(moved * self.alone[:, None, None, slots]).sum(-1)
+        joint = joint[:, None] + (moved * self.together[:, None, None, slots]).sum(-1)
+        weight = self.weight[:, None, None]
+        return self.scale[:, None, None] * (weight / self.parameters * additive + (1 - weight) * matern(joint))
+
+
+def _candidates(
+    values: Tensor, priors: GapPriors, generator: torch.Generator, walk: float | None, space: Space
+) -> Tensor:
+    """The current values and others exchangeable with them under the prior.  (Q, R, g) -> (Q, S, R, g)"""
+    Q, R, g = values.shape
+    e = torch.randn(Q, CANDIDATES, R, g, generator=generator, dtype=torch.float64)
+    if walk is not None:
+        # A common center c = r e + sqrt(1 - r^2) noise, and others drawn from it by the same step.
+        step = math.sqrt(1 - walk**2)
+        center = walk * priors.locate(values) + step * torch.randn(
+            values.shape, generator=generator, dtype=torch.float64
+        )
+        smooth = ~(priors.discrete & priors.used).any(-1)  # separate values know no small steps
+        e = torch.where(smooth[:, None], walk * center[:, None] + step * e, e)
+    drawn = priors.draw(e)
+    if priors.discrete.any():
+        drawn = _snap(drawn, priors, space)
+    drawn[:, 0] = values
+    return drawn
+
+
+def _snap(values: Tensor, priors: GapPriors, space: Space) -> Tensor:
+    """Slots' values at the nearest admissible ones.  (..., R, g)"""
+    snapped = values.clone()
+    for j, parameter in enumerate(space.parameters.values()):
+        mine = priors.used & (priors.parameter == j)
+        if parameter.levels is not None and mine.any():
+            part = values[..., mine].numpy()
+            fixed = np.round(part) if isinstance(parameter, Categorical) else parameter.snap(part[..., None])[..., 0]
+            snapped[..., mine] = torch.from_numpy(np.ascontiguousarray(fixed))
+    return snapped
+
+
+def _take(codes: Tensor, priors: GapPriors) -> Tensor:
+    """The gaps' values, slot by slot.  (Q, n, p) -> (Q, R, g)"""
+    return codes[:, priors.rows[:, None], priors.parameter]
+
+
+def _put(codes: Tensor, priors: GapPriors, values: Tensor, space: Space) -> None:
+    """Write slots' values into the worlds."""
+    values = _snap(values, priors, space)
+    row, slot = priors.used.nonzero().unbind(-1)
+    codes[:, priors.rows[row], priors.parameter[row, slot]] = values[:, row, slot]
+
+
+def _inverse(kernel: AdditiveMatern, hyper: Tensor, inputs: Tensor, *, only: Tensor | None = None) -> Tensor:
+    """K^-1 over some of the rows, zero elsewhere.  (Q, n, n)"""
+    part = inputs if only is None else inputs[:, only]
+    K = cross(kernel, hyper[:, :-1], part, part)
+    K.diagonal(dim1=-2, dim2=-1).add_(hyper[:, -1:].exp())
+    inverse = torch.cholesky_inverse(robust_cholesky(K))
+    if only is None:
+        return inverse
+    whole = inputs.new_zeros(len(inputs), inputs.shape[1], inputs.shape[1])
+    index = only.nonzero()[:, 0]
+    whole[:, index[:, None], index] = inverse
+    return whole
+
+
+def _some_walk(generator: torch.Generator) -> float:
+    return WALKS[int(torch.randint(len(WALKS), (1,), generator=generator))]

@@ -1,0 +1,200 @@
+import math
+
+import pytest
+import torch
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+from bomi.surrogates.gaussian_process import (
+    NOISE_BOUNDS,
+    GaussianProcess,
+    Pairs,
+    fit,
+    negative_log_evidence,
+    robust_cholesky,
+)
+from bomi.surrogates.kernels import SquaredExponential, cross
+
+KERNEL = SquaredExponential()
+
+
+def random_table(seed):
+    """Inputs (1, n, d) and targets in [0, 1]: smooth, wiggly or noisy in turn."""
+    generator = torch.Generator().manual_seed(seed)
+    n, d = 6 + 3 * (seed % 10), 1 + seed % 5
+    X = torch.rand(n, d, generator=generator, dtype=torch.float64)
+    weights = torch.randn(d, generator=generator, dtype=torch.float64)
+    y = torch.sin((2 + 4 * (seed % 3)) * X @ weights) + (0, 0.02, 0.3)[seed % 3] * torch.randn(
+        n, generator=generator, dtype=torch.float64
+    )
+    return X[None], (y - y.min()) / (y.max() - y.min())
+
+
+def given_parameters(X, y, *, scale, length, noise):
+    worlds = len(X)
+    theta = torch.tensor([[math.log(scale), math.log(length)]], dtype=torch.float64).expand(worlds, -1)
+    return GaussianProcess(X, y, theta, torch.full((worlds,), math.log(noise), dtype=torch.float64), kernel=KERNEL)
+
+
+def evidence(X, y, theta, noise):
+    parameters = torch.cat([theta, noise[:, None]], 1)
+    return -negative_log_evidence(parameters, Pairs(KERNEL, X), y)[0]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("scale", "length", "noise"), [(1.0, 0.3, 1e-2), (4.0, 0.1, 1e-5), (0.3, 2.0, 0.5)])
+def test_posterior_equals_that_of_scikit_learn(seed, scale, length, noise):
+    X, y = random_table(seed)
+    points = torch.rand(50, X.shape[-1], generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    reference = GaussianProcessRegressor(ConstantKernel(scale) * RBF(length), alpha=noise, optimizer=None)
+    reference_mean, reference_sd = reference.fit(X[0].numpy(), y.numpy()).predict(points.numpy(), return_std=True)
+    mean, variance = given_parameters(X, y, scale=scale, length=length, noise=noise).moments(points)
+    torch.testing.assert_close(mean[0], torch.from_numpy(reference_mean), atol=1e-6, rtol=0)
+    torch.testing.assert_close(variance[0], torch.from_numpy(reference_sd).square(), atol=1e-6, rtol=0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # a value at its bound, as it may be
+@pytest.mark.parametrize("seed", range(20))
+def test_the_fit_is_no_worse_than_the_best_of_five_restarts_of_scikit_learn(seed):
+    X, y = random_table(seed)
+    kernel = ConstantKernel(1.0, KERNEL.scale_bounds) * RBF(1.0, KERNEL.length_bounds) + WhiteKernel(0.01, NOISE_BOUNDS)
+    reference = GaussianProcessRegressor(kernel, alpha=1e-12, n_restarts_optimizer=5, random_state=seed)
+    reference.fit(X[0].numpy(), y.numpy())
+    model = fit(X, y, kernel=KERNEL)
+    assert evidence(X, y, model.theta, model.noise) >= reference.log_marginal_likelihood_value_ - 1e-3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_evidence_is_that_of_scikit_learn(seed):
+    X, y = random_table(seed)
+    kernel = ConstantKernel(0.7) * RBF(0.4) + WhiteKernel(0.02)
+    reference = GaussianProcessRegressor(kernel, alpha=1e-15, optimizer=None).fit(X[0].numpy(), y.numpy())
+    ours = evidence(X, y, *(torch.tensor(p, dtype=torch.float64).log() for p in ([[0.7, 0.4]], [0.02])))
+    assert ours.item() == pytest.approx(reference.log_marginal_likelihood_value_, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_gradient_of_the_evidence_is_that_of_finite_differences(seed):
+    X, y = random_table(seed)
+    X = torch.cat([X, 0.9 * X])
+    pairs = Pairs(KERNEL, X)
+    at = torch.tensor([[0.8, 0.3, 0.05], [1.5, 0.6, 0.01]], dtype=torch.float64).log()
+    _, gradient = negative_log_evidence(at, pairs, y)
+    step = 1e-5
+    for j in range(3):
+        shift = step * torch.eye(3, dtype=torch.float64)[j]
+        above = negative_log_evidence(at + shift, pairs, y)[0]
+        below = negative_log_evidence(at - shift, pairs, y)[0]
+        torch.testing.assert_close(gradient[:, j], (above - below) / (2 * step), rtol=1e-5, atol=1e-5)
+
+
+def test_a_batch_of_worlds_equals_each_alone():
+    worlds = torch.cat([random_table(7)[0] * shrink for shrink in (1.0, 0.5, 0.2)])
+    y = random_table(7)[1]
+    together = fit(worlds, y)
+    points = torch.rand(20, worlds.shape[-1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for q, world in enumerate(worlds):
+        alone = fit(world[None], y)
+        assert evidence(world[None], y, together.theta[q : q + 1], together.noise[q : q + 1]).item() == pytest.approx(
+            evidence(world[None], y, alone.theta, alone.noise).item(), abs=1e-4
+        )
+        same = GaussianProcess(world[None], y, together.theta[q : q + 1], together.noise[q : q + 1], kernel=KERNEL)
+        for ours, theirs in zip(together.moments(points), same.moments(points), strict=True):
+            torch.testing.assert_close(ours[q], theirs[0], rtol=1e-9, atol=1e-12)
+
+
+# --- what other code relies on ---
+
+
+def test_fitted_is_the_mean_at_the_rows():
+    X, y = random_table(5)
+    X = torch.cat([X, X.flip(-1)])
+    model = given_parameters(X, y, scale=1.0, length=0.3, noise=0.05)
+    for q in range(2):
+        torch.testing.assert_close(model.fitted()[q], model.moments(X[q])[0][q], rtol=0, atol=1e-10)
+
+
+def test_the_botorch_posterior_has_the_same_moments():
+    X, y = random_table(5)
+    model = given_parameters(torch.cat([X, X.flip(-1)]), y, scale=2.0, length=0.3, noise=0.05)
+    points = torch.rand(7, X.shape[-1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    mean, variance = model.moments(points)
+    posterior = model.posterior(points)
+    torch.testing.assert_close(posterior.mean.squeeze(-1), mean)
+    torch.testing.assert_close(posterior.variance.squeeze(-1), variance, rtol=1e-6, atol=1e-8)
+    one_by_one = model.posterior(points[:, None])  # seven batches of one point
+    assert one_by_one.mean.shape == (7, 2, 1, 1)
+    torch.testing.assert_close(one_by_one.mean[:, :, 0, 0].mT, mean)
+
+
+def test_believing_leaves_the_mean_and_shrinks_the_variance():
+    X, y = random_table(4)
+    model = given_parameters(torch.cat([X, X.flip(-1)]), y, scale=1.0, length=0.3, noise=1e-3)
+    generator = torch.Generator().manual_seed(0)
+    pending, points = torch.rand(2, 10, X.shape[-1], generator=generator, dtype=torch.float64)
+    believing = model.believe(pending)
+    mean, variance = model.moments(points)
+    new_mean, new_variance = believing.moments(points)
+    torch.testing.assert_close(new_mean, mean, rtol=0, atol=1e-6)
+    assert (new_variance <= variance + 1e-9).all()
+    assert (believing.moments(pending)[1] < 2e-3).all()
+    assert (model.moments(pending)[1] > 2e-3).any()
+
+
+def test_the_variance_is_never_below_zero_at_repeated_rows():
+    X = torch.full((1, 30, 3), 0.5, dtype=torch.float64)
+    model = given_parameters(X, torch.zeros(30).double(), scale=1.0, length=5.0, noise=1e-6)
+    assert (model.moments(X[0])[1] > 0).all()
+
+
+@pytest.mark.parametrize("y", [torch.zeros(10), torch.ones(10), 1e-12 * torch.arange(10), 1e12 * torch.arange(10)])
+def test_any_targets_and_duplicate_rows_are_fitted(y):
+    X = torch.rand(2, 5, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64).repeat(1, 2, 1)
+    mean, variance = fit(X, y.double()).moments(X[0])
+    assert mean.isfinite().all()
+    assert (variance > 0).all()
+
+
+# --- the Cholesky factor that never fails ---
+
+
+def psd(eigenvalues, seed=0):
+    n = len(eigenvalues)
+    Q, _ = torch.linalg.qr(torch.randn(n, n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64))
+    return Q @ torch.diag(torch.tensor(eigenvalues, dtype=torch.float64)) @ Q.mT
+
+
+def test_a_positive_definite_matrix_gets_no_jitter():
+    K = psd([3.0, 1.0, 1e-3])
+    assert torch.equal(robust_cholesky(K), torch.linalg.cholesky(K))
+
+
+@pytest.mark.parametrize(
+    ("K", "allowed"),
+    [
+        (torch.ones(6, 6).double(), 1e-8),  # singular
+        (psd([1.0, 1.0, 0.0]), 1e-8),
+        (cross(KERNEL, torch.zeros(1, 2).double(), *[torch.zeros(1, 9, 2).double()] * 2)[0], 1e-8),
+        (1e-9 * torch.ones(4, 4).double(), 1e-17),
+        (psd([1.0, 1.0, -1e-4]), 1e-2),  # slightly indefinite
+        (torch.tensor([[1.0, 2.0], [2.0, 1.0]]).double(), 100),  # grossly
+        (torch.tensor([[0.0, 1.0], [1.0, 0.0]]).double(), 100),
+        (-torch.eye(3).double(), 100),
+    ],
+)
+def test_a_bad_matrix_gets_about_as_much_jitter_as_it_needs(K, allowed):
+    L = robust_cholesky(K)
+    assert L.isfinite().all()
+    added = L @ L.mT - K
+    off_diagonal = added - added.diagonal().diag()
+    assert off_diagonal.abs().max() < 1e-12 * max(1, K.abs().max())
+    assert 0 < added.diagonal().max() <= allowed
+    assert (added.diagonal() - added.diagonal().mean()).abs().max() < 1e-12 * max(1, K.abs().max())
+
+
+def test_each_matrix_of_a_batch_gets_its_own_jitter():
+    batch = torch.stack([psd([2.0, 1.0, 0.5]), torch.ones(3, 3).double(), psd([1.0, 1.0, -1e-4])])
+    added = (robust_cholesky(batch) @ robust_cholesky(batch).mT - batch).diagonal(dim1=-2, dim2=-1).mean(-1)
+    assert added[0].abs() < 1e-14
+    assert 1e-14 < added[1] < 1e-8
+    assert 1e-4 < added[2] < 1e-2
