@@ -13,6 +13,7 @@ from bomi import insight
 from bomi.cells import Cell
 from bomi.errors import MethodError
 from bomi.files import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
+from bomi.methods import DEFAULT
 from bomi.methods import method as find_method
 from bomi.optimizer import Best, Optimizer, Suggestion
 from bomi.space import Categorical
@@ -67,8 +68,13 @@ def check_method(campaign: Campaign, path: Path) -> None:
 def study(experiments: Experiments, *, seed: int = 0) -> Study:
     """An optimizer that has been told the table."""
     campaign = experiments.campaign
-    chosen = {} if campaign.method is None else {"method": campaign.method}
-    optimizer = Optimizer(campaign.space, objective=campaign.objective, goal=campaign.goal, seed=seed, **chosen)
+    optimizer = Optimizer(
+        campaign.space,
+        objective=campaign.objective,
+        goal=campaign.goal,
+        method=campaign.method or DEFAULT,
+        seed=seed,
+    )
     if experiments.rows:
         optimizer.tell(experiments.frame(), out_of_bounds=campaign.out_of_bounds)
     return Study(experiments, optimizer)
