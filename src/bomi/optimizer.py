@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from functools import cache, cached_property, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 import torch
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from bomi import candidates
@@ -26,6 +27,36 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
+SMALL = 300  # rows up to which a second thread costs more than it brings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _calm(compute: Callable[Concatenate[Optimizer, P], T]) -> Callable[Concatenate[Optimizer, P], T]:
+    """Compute with one thread on a small table: many small matrices gain nothing from more, and lose a lot when other
+    programs want the cores too."""
+
+    @wraps(compute)
+    def calmly(self: Optimizer, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        before = torch.get_num_threads()
+        if len(self.observations.rows) > SMALL:
+            return compute(self, *args, **kwargs)
+        torch.set_num_threads(1)
+        try:
+            with _thread_pools().limit(limits=1):  # SciPy's own
+                return compute(self, *args, **kwargs)
+        finally:
+            torch.set_num_threads(before)
+
+    return calmly
+
+
 _SPARE = 64  # points drawn where one is wanted, as small spaces give the same one again
 
 
@@ -254,6 +285,7 @@ class Optimizer:
             raise BomiError(f"the number of suggestions must be a whole number from 1, but got {count!r}")
         return [self._ask_one() for _ in range(count)]
 
+    @_calm
     def _ask_one(self) -> Suggestion:
         observations = self._observations
         place, note, model = self._next_place()
@@ -328,6 +360,7 @@ class Optimizer:
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
+    @_calm
     def best(self) -> Best:
         """The setting with the best posterior mean over all worlds, beside the best outcome seen."""
         done = self._observations.done
@@ -363,6 +396,7 @@ class Optimizer:
         means, sds = self.expected(np.array(places).reshape(-1, self.space.dim))
         return [Prediction(float(mean), float(sd)) for mean, sd in zip(means, sds, strict=True)]
 
+    @_calm
     def expected(self, places: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the outcome at places of the unit cube.  (m, d) -> (m,), (m,)"""
         fit = self._learn()
@@ -377,6 +411,7 @@ class Optimizer:
         mean, sd = fit.scaling.to_outcome(means.mean(0), total.sqrt())
         return SIGNS[self.goal] * mean.numpy(), sd.numpy()
 
+    @_calm
     def gap_draws(self) -> list[GapDraws]:
         """Draws of each value that is not known exactly, in the parameter's own unit."""
         fit = self._learn()
@@ -394,6 +429,7 @@ class Optimizer:
             found.append(GapDraws(numbers[i], name, draws, row.recorded[name], row.asked.get(name)))
         return found
 
+    @_calm
     def _many_worlds(self) -> tuple[Tensor, Tensor | None]:
         """More worlds than a suggestion needs, and what each expects of the best outcome.  (M, n, d), (M,)"""
         fit = self._learn()
