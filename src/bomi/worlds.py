@@ -179,7 +179,7 @@ def standard(outcomes: Tensor) -> Scaling:
         if sd < 1e-9:
             return Scaling(float(w.mean()), 1.0, center, unit)
         if not np.isfinite(sd):
-            continue  # a bend that strong outliers need
+            continue  # too weak a bend for such outliers
         value = -len(z) * np.log(sd) - float(torch.hypot(bend * z, torch.ones_like(z)).log().sum())
         if value > best_value + (BEND_MARGIN if bend else 0.0):
             best, best_value = Scaling(float(w.mean()), sd, center, unit, bend), value

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from scipy.special import ndtr
 from torch import Tensor
 
 from bomi.imputers.stated import quantiles
@@ -30,7 +31,7 @@ from bomi.worlds import Table
 
 _FAR = (0.0125, 0.02, 0.032, 0.05, 0.08, 0.125, 0.2, 0.32)  # how far equipment may stray, as shares of the range
 CENTERS = (0.0, *_FAR, *(-far for far in _FAR))  # and to which side
-WIDTHS = (0.006, *(0.3 * far for far in (*_FAR, *_FAR)))
+WIDTHS = (0.01, *(0.3 * far for far in (*_FAR, *_FAR)))
 COMPONENTS = len(CENTERS) + 1  # the last is anywhere
 NODES = 256
 OUTSIDE = 1e-3  # a component with less of its mass inside the range
@@ -82,15 +83,14 @@ class GapPriors:
         e: Tensor = torch.linalg.solve_triangular(self.root, z.unsqueeze(-1), upper=False)
         return e.squeeze(-1)
 
-    def learn_straying(self, x: Tensor, generator: torch.Generator) -> GapPriors:
+    def learn_straying(self, x: Tensor, generator: torch.Generator, rows: Tensor | None = None) -> GapPriors:
         """With the weights of the straying components drawn given the current values, in each world.
 
         A label for each asked gap from P(k | x) ~ pi_k N(x; a + c_k, s_k^2), then pi_j ~ Dirichlet(1/K + counts_j
         + 2 share), where share is that of all parameters together: what the others do is a hint, what this one does is
-        evidence.
-        x: (Q, R, g)
+        evidence.  x: (Q, R, g); rows: (n,) bool, those to learn from
         """
-        known = ~self.asked.isnan()
+        known = ~self.asked.isnan() & (rows[self.rows, None] if rows is not None else True)
         if not known.any():
             return self
         parameter = self.parameter[known]  # (A,)
@@ -136,10 +136,10 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
             if isinstance(parameters[j], Categorical):
                 nodes[r, slot], cdf[r, slot] = _category_table(columns.shares[j], place)
             elif (row, j) in stated:
-                levels = np.linspace(0, 1, NODES).clip(1e-7, 1 - 1e-7)
+                levels = ndtr(np.linspace(-5.5, 5.5, NODES))  # fine in the tails
                 values = quantiles(stated[row, j], parameters[j], levels)
                 places = np.array([parameters[j].to_unit(float(value))[0] for value in values])
-                nodes[r, slot], cdf[r, slot] = torch.from_numpy(places), torch.linspace(0, 1, NODES)
+                nodes[r, slot], cdf[r, slot] = torch.from_numpy(places), torch.from_numpy(levels)
             elif not math.isnan(place):
                 asked_at[r, slot] = place
                 nodes[r, slot] = _nodes_around(place)
@@ -254,7 +254,7 @@ def _normal_scores(nodes: Tensor, cdf: Tensor, codes: Tensor) -> Tensor:
 
 
 def _shrunk_correlation(scores: Tensor) -> Tensor:
-    """Correlations over the rows that know both, each shrunk by its own sampling error: r (1 - 2 var(r) / r^2)+."""
+    """Correlations over the rows that know both, each shrunk by its own sampling error: r (1 - 4 var(r) / r^2)+."""
     known = (~scores.isnan()).double()
     z = scores.nan_to_num(0.0)
     pairs = known.T @ known
@@ -263,7 +263,7 @@ def _shrunk_correlation(scores: Tensor) -> Tensor:
     square = (z.square().T @ known) / pairs.clamp_min(1) - center.square()
     r = covariance / (square * square.T).clamp_min(1e-12).sqrt()
     error = (1 - r.square()).square() / (pairs - 1).clamp_min(1)
-    r = torch.where(pairs > 4, r * (1 - 2 * error / r.square().clamp_min(1e-12)).clamp_min(0), 0.0)
+    r = torch.where(pairs > 4, r * (1 - 4 * error / r.square().clamp_min(1e-12)).clamp_min(0), 0.0)
     r = r.clamp(-0.999, 0.999).fill_diagonal_(1.0)
     values, vectors = torch.linalg.eigh((r + r.T) / 2)
     fixed = vectors @ torch.diag(values.clamp_min(1e-3)) @ vectors.T

@@ -5,7 +5,8 @@
 For row i, S candidates for its gaps are drawn so that they and the current values are exchangeable under the prior;
 one of them is picked with probability proportional to the leave-one-out density N(y_i; mu_-i(x), s2_-i(x)): iterated
 sampling importance resampling, an exact MCMC kernel (Andrieu, Lee, Vihola 2018) that jumps between modes. Candidates
-are fresh draws from the prior, or lie near the current value, by the reversible walk e' = r e + sqrt(1 - r^2) noise.
+lie around the current value by the reversible walk e' = sqrt(1 - s^2) e + s noise: near it for a small step s, and
+fresh draws from the prior for s = 1.
 
     codes  (Q, n, p)   the worlds: numbers in [0, 1], categories as indices
     P      (Q, n, n)   K^-1; with q = P_i / P_ii, the inverse without row i is P - P_i q^T: its row i is zero
@@ -31,8 +32,10 @@ from bomi.surrogates.kernels import AdditiveMatern, cross, matern
 from bomi.worlds import Completed, Table
 
 CANDIDATES = 24
-WALKS = (0.7, 0.9, 0.97, 0.99)  # how much of the current value a near candidate keeps
-COLD_ROUNDS = 6  # of hyper-parameters and sweeps, from nothing
+NEAR = (0.003, 0.7)  # steps of every second row in a sweep; the others take fresh draws
+COLD_ROUNDS = 7  # of hyper-parameters and sweeps, from nothing
+LEAST_NOISE = 1e-5
+WARM_NOISE = 0.1  # variance from which the noise cools down over these rounds
 WARM_SWEEPS = 2  # for one more row
 ANCHORS = 256  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
 SAMPLES = 200  # draws of each gap, where its distribution is asked for
@@ -76,7 +79,7 @@ class Posterior:
         inputs[:, chosen] = anchors.inputs
         gappy = table.gaps.any(-1) & ~chosen
         if gappy.any():
-            inputs[:, gappy] = draw_given(anchors, table, gappy, generator)
+            inputs[:, gappy] = draw_given(anchors, table, gappy, generator, anchored=chosen)
         return Completed(inputs, table.targets, hyper=anchors.hyper)
 
     def sample(
@@ -93,16 +96,15 @@ class Posterior:
             with torch.no_grad():
                 model = with_hyper(drawn.inputs, table.targets, drawn.hyper, kernel=_kernel(table))
                 return drawn.inputs, model.moments(points)[0].amax(-1)
-        hyper, kernel = completed.hyper, _kernel(table)
+        hyper, kernel = _tempered(completed.hyper), _kernel(table)
         inputs, best = [], []
         codes = to_codes(table, completed.inputs)
         priors = gap_priors(table, to_codes(table, table.inputs), len(codes))
+        priors = priors.learn_straying(_take(codes, priors), generator)
         for turn in range(math.ceil(SAMPLES / len(codes))):
             if turn % 10 == 0:
                 P = _inverse(kernel, hyper, from_codes(table, codes))
-            P, priors = sweep(
-                codes, P, table, priors, hyper, generator, walk=None if turn % 2 == 0 else _some_walk(generator)
-            )
+            P, priors = sweep(codes, P, table, priors, hyper, generator)
             world = from_codes(table, codes)
             k = cross(kernel, hyper[:, :-1], world, points.expand(len(codes), -1, -1))  # (Q, n, m)
             inputs.append(world)
@@ -128,16 +130,24 @@ def _anchors(table: Table, generator: torch.Generator) -> Tensor:
     return chosen
 
 
-def draw_given(anchors: Completed, table: Table, rows: Tensor, generator: torch.Generator) -> Tensor:
+def draw_given(
+    anchors: Completed, table: Table, rows: Tensor, generator: torch.Generator, *, anchored: Tensor | None = None
+) -> Tensor:
     """Gappy rows drawn given completed ones, each on its own: all are independent given f's values there.
 
-    One of many draws from the prior, picked by the density of the row's outcome.  rows: (n,) bool -> (Q, R, d)
+    One of many draws from the prior, picked by the density of the row's outcome.
+    rows, anchored: (n,) bool -> (Q, R, d)
     """
     assert anchors.hyper is not None
     kernel, hyper = _kernel(table), anchors.hyper
     model = with_hyper(anchors.inputs, anchors.targets, hyper, kernel=kernel)
     known = to_codes(table, table.inputs)
-    priors = gap_priors(table, known, len(hyper)).select(rows)
+    everything = gap_priors(table, known, len(hyper))
+    if anchored is not None:  # what the anchors say of straying holds for the other rows too
+        codes = known.expand(len(hyper), -1, -1).clone()
+        codes[:, anchored] = to_codes(table, anchors.inputs)
+        everything = everything.learn_straying(_take(codes, everything), generator, anchored)
+    priors = everything.select(rows)
     Q, R, g = len(hyper), len(priors.rows), priors.used.shape[1]
     e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=generator, dtype=torch.float64)
     values = priors.draw(e)
@@ -179,15 +189,25 @@ def _cold_start(
     learnable = complete if int(complete.sum()) >= 2 * len(table.space) else torch.ones_like(complete)
     first = from_codes(table, codes[:1, learnable])
     hyper = search(kernel, first, table.targets[learnable], most=20).expand(worlds, -1).clone()
-    P = _inverse(kernel, hyper, from_codes(table, codes), only=complete)
-    P, priors = sweep(codes, P, table, priors, hyper, generator, walk=None)
-    for _ in range(COLD_ROUNDS):
+    P = _inverse(kernel, _tempered(hyper, 1.0), from_codes(table, codes), only=complete)
+    P, priors = sweep(codes, P, table, priors, _tempered(hyper, 1.0), generator, step=1.0)
+    for turn in range(COLD_ROUNDS):
         inputs = from_codes(table, codes)
-        hyper = climb(Pairs(kernel, inputs), table.targets, hyper[None], most=8)
-        P = _inverse(kernel, hyper, inputs)
-        P, priors = sweep(codes, P, table, priors, hyper, generator, walk=None)
-        P, priors = sweep(codes, P, table, priors, hyper, generator, walk=_some_walk(generator))
+        if learnable is not complete:
+            hyper = climb(Pairs(kernel, inputs), table.targets, hyper[None], most=8)
+        warmth = 1 - (turn + 1) / COLD_ROUNDS
+        P = _inverse(kernel, _tempered(hyper, warmth), inputs)
+        for _ in range(2):
+            P, priors = sweep(codes, P, table, priors, _tempered(hyper, warmth), generator)
     return codes, hyper
+
+
+def _tempered(hyper: Tensor, warmth: float = 0.0) -> Tensor:
+    """With the noise raised towards WARM_NOISE: first guesses of many gaps contradict each other, and an exact process
+    would be torn between them. Never below LEAST_NOISE of the kernel's scale: an inverse that is updated many times
+    keeps no more digits than that."""
+    noise = torch.maximum(hyper[:, -1:], hyper[:, :1] + math.log(LEAST_NOISE))
+    return torch.cat([hyper[:, :-1], noise + warmth * (math.log(WARM_NOISE) - noise).clamp_min(0)], -1)
 
 
 def _warm_start(
@@ -205,6 +225,7 @@ def _warm_start(
     pick = torch.arange(worlds) % len(warm.inputs)
     codes = to_codes(table, warm.inputs[pick])
     hyper = warm.hyper[pick]
+    used = _tempered(hyper)
     new = codes.isnan().any(-1).any(0)  # rows that the worlds before did not have
     fresh = new & known.isnan().any(-1)
     codes = torch.where(known.isnan(), codes, known)
@@ -212,12 +233,12 @@ def _warm_start(
     filled = codes.clone()
     _put(filled, priors, middle, table.space)
     codes = torch.where(codes.isnan(), filled, codes)
-    P = _inverse(kernel, hyper, from_codes(table, codes), only=~fresh)
+    P = _inverse(kernel, used, from_codes(table, codes), only=~fresh)
+    priors = priors.learn_straying(_take(codes, priors), generator, ~fresh)
     if fresh.any():
-        P, priors = sweep(codes, P, table, priors, hyper, generator, walk=None, only=fresh)
-    for turn in range(WARM_SWEEPS):
-        walk = None if turn % 2 == 0 else _some_walk(generator)
-        P, priors = sweep(codes, P, table, priors, hyper, generator, walk=walk)
+        P, priors = sweep(codes, P, table, priors, used, generator, step=1.0, only=fresh)
+    for _ in range(WARM_SWEEPS):
+        P, priors = sweep(codes, P, table, priors, used, generator)
     return codes, hyper
 
 
@@ -229,16 +250,17 @@ def sweep(
     hyper: Tensor,
     generator: torch.Generator,
     *,
-    walk: float | None,
+    step: float | None = None,
     only: Tensor | None = None,
 ) -> tuple[Tensor, GapPriors]:
     """One pass over the rows with gaps, changing `codes` and P in place; then the straying weights are drawn anew.
 
-    walk: how much of the current value the candidates keep; None for fresh draws from the prior.
+    step: how far the candidates go, the same for all rows; by default a step of its own for each row.
     """
     y = table.targets
     values = _take(codes, priors)
-    candidates = _candidates(values, priors, generator, walk, table.space)  # (Q, S, R, g)
+    steps = _steps(priors, generator) if step is None else torch.full(priors.rows.shape, step, dtype=torch.float64)
+    candidates = _candidates(values, priors, generator, steps, table.space)  # (Q, S, R, g)
     luck = -torch.empty(candidates.shape[:3], dtype=torch.float64).exponential_(generator=generator).log()  # Gumbel
     metric = _Metric(hyper, table.space)
     noise = hyper[:, -1].exp()
@@ -303,21 +325,24 @@ class _Metric:
         return self.scale[:, None, None] * (weight / self.parameters * additive + (1 - weight) * matern(joint))
 
 
-def _candidates(
-    values: Tensor, priors: GapPriors, generator: torch.Generator, walk: float | None, space: Space
-) -> Tensor:
-    """The current values and others exchangeable with them under the prior.  (Q, R, g) -> (Q, S, R, g)"""
-    Q, R, g = values.shape
-    e = torch.randn(Q, CANDIDATES, R, g, generator=generator, dtype=torch.float64)
-    if walk is not None:
-        # A common center c = r e + sqrt(1 - r^2) noise, and others drawn from it by the same step.
-        step = math.sqrt(1 - walk**2)
-        center = walk * priors.locate(values) + step * torch.randn(
-            values.shape, generator=generator, dtype=torch.float64
-        )
-        smooth = ~(priors.discrete & priors.used).any(-1)  # separate values know no small steps
-        e = torch.where(smooth[:, None], walk * center[:, None] + step * e, e)
-    drawn = priors.draw(e)
+def _steps(priors: GapPriors, generator: torch.Generator) -> Tensor:
+    """For each row at random a fresh draw or a small step of any size; separate values know no small steps."""
+    low, high = map(math.log, NEAR)
+    fresh, size = torch.rand(2, len(priors.rows), generator=generator, dtype=torch.float64)
+    separate = (priors.discrete & priors.used).any(-1)
+    return torch.where((fresh < 0.5) | separate, 1.0, torch.exp(low + size * (high - low)))
+
+
+def _candidates(values: Tensor, priors: GapPriors, generator: torch.Generator, steps: Tensor, space: Space) -> Tensor:
+    """The current values and others exchangeable with them under the prior.  (Q, R, g), (R,) -> (Q, S, R, g)
+
+    A common center one step from the current value, and the others one step from the center.
+    """
+    step = steps[:, None]
+    keep = (1 - step.square()).sqrt()
+    center = keep * priors.locate(values) + step * torch.randn(values.shape, generator=generator, dtype=torch.float64)
+    size = (len(values), CANDIDATES, *values.shape[1:])
+    drawn = priors.draw(keep * center[:, None] + step * torch.randn(size, generator=generator, dtype=torch.float64))
     if priors.discrete.any():
         drawn = _snap(drawn, priors, space)
     drawn[:, 0] = values
@@ -361,7 +386,3 @@ def _inverse(kernel: AdditiveMatern, hyper: Tensor, inputs: Tensor, *, only: Ten
     index = only.nonzero()[:, 0]
     whole[:, index[:, None], index] = inverse
     return whole
-
-
-def _some_walk(generator: torch.Generator) -> float:
-    return WALKS[int(torch.randint(len(WALKS), (1,), generator=generator))]
