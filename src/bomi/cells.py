@@ -18,7 +18,7 @@ from bomi.errors import CellError
 UNKNOWN_WORDS = frozenset({"", "?", "na", "n/a", "nan"})
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_PLAIN = re.compile(_NUMBER)
+PLAIN = re.compile(_NUMBER)
 _NORMAL = re.compile(rf"({_NUMBER})\s*(?:±|\+/?-)\s*({_NUMBER})")
 _INTERVAL = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
 
@@ -91,10 +91,12 @@ def parse(text: str) -> float | Uncertain | None:
     >>> parse("300±15"), parse("290..310"), parse(" 1e3 "), parse("?")
     (Normal(mean=300.0, sd=15.0), Interval(low=290.0, high=310.0), 1000.0, None)
     """
+    if PLAIN.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
     if is_unknown(text):
         return None
     clean = text.strip().replace("\N{MINUS SIGN}", "-")
-    if _PLAIN.fullmatch(clean) and math.isfinite(number := float(clean)):
+    if PLAIN.fullmatch(clean) and math.isfinite(number := float(clean)):
         return number
     if match := _NORMAL.fullmatch(clean):
         return Normal(float(match[1]), float(match[2]))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Methods = Annotated[str, typer.Option(help='Methods, such as "bomi,mean,bomi:worlds=10,oracle".')]
 Repeats = Annotated[int, typer.Option(min=1, help="Runs of each method; more than before adds to the results.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for results and report.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.", show_default="one for each core")]
 Initial = Annotated[Path | None, typer.Option(help="Folder of initial data; without it, own seeded rows.")]
 
 CORES = os.cpu_count() or 1

@@ -32,3 +32,7 @@ class BenchmarkError(BomiError, ValueError):
 
 class SuggestionError(BomiError, ValueError):
     """A suggestion told twice, or one that this optimizer never made."""
+
+
+class FileError(BomiError, ValueError):
+    """A file that cannot be read or written, or a campaign.toml that makes no sense."""

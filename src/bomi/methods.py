@@ -189,6 +189,7 @@ _ROWS = (
     Method("random", "uniform random points", Drop(), acquisition=None),
 )
 METHODS = {row.name: row for row in _ROWS}
+DEFAULT = "posterior"
 
 
 def method(name: str | Method, **settings: Any) -> Method:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -109,18 +110,33 @@ def read_columns(
     labels = labels if labels is not None else range(count)
     problems: list[Problem] = []
 
-    def column(name: str, read: Any) -> list[Any]:
-        values = []
+    def column(name: str, read: Any, low: float = 0.0, high: float = -1.0) -> list[Any]:
+        values: list[Any] = []
+        typed: dict[str, Any] = {}  # blanks and categories come again and again
+        plain = cells.PLAIN.fullmatch
         for label, value in zip(labels, columns[name], strict=True):
+            # Nearly every cell of a large table is a typed number within bounds: no more than this for it.
+            if value.__class__ is str and plain(value) and low <= (number := float(value)) <= high:
+                values.append(number)
+                continue
             try:
-                values.append(read(value))
+                if not isinstance(value, str):
+                    values.append(read(value))
+                    continue
+                if value not in typed:
+                    typed[value] = read(value)
+                values.append(typed[value])
             except CellError as error:
                 problems.append(Problem(label, name, str(error)))
                 values.append(None)
         return values
 
     recorded = {
-        name: column(name, lambda value, p=p: read_cell(p, value, keep_outside=keep_outside))
+        name: column(
+            name,
+            lambda value, p=p: read_cell(p, value, keep_outside=keep_outside),
+            *((p.low, p.high) if isinstance(p, Real) else ()),
+        )
         for name, p in space.parameters.items()
     }
     asked = {
@@ -128,7 +144,7 @@ def read_columns(
         for title, name in asked_names.items()
         if title in columns
     }
-    outcomes = column(objective, read_outcome)
+    outcomes = column(objective, read_outcome, -sys.float_info.max, sys.float_info.max)
     ids = column(IDENTITY, _read_id) if IDENTITY in columns else [None] * count
     seen: dict[str, object] = {}
     for label, identity in zip(labels, ids, strict=True):
@@ -138,9 +154,11 @@ def read_columns(
             seen[identity] = label
     if problems:
         raise table_error(problems)
+    names = tuple(recorded)
+    together = zip(*recorded.values(), strict=True)
     return [
         Row(
-            recorded={name: values[i] for name, values in recorded.items()},
+            recorded=dict(zip(names, next(together), strict=True)),
             outcome=outcomes[i],
             asked={name: values[i] for name, values in asked.items() if values[i] is not None},
             id=ids[i],

@@ -15,7 +15,7 @@ from torch import Tensor
 from bomi import candidates
 from bomi.cells import Cell, Known
 from bomi.errors import BomiError, CellError, MethodError, SpaceError, SuggestionError, TableError
-from bomi.methods import Acquisition, Method, find_acquisition
+from bomi.methods import DEFAULT, Acquisition, Method, find_acquisition
 from bomi.methods import method as find_method
 from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
 from bomi.space import RESERVED, Array, Space
@@ -136,7 +136,7 @@ class Optimizer:
         *,
         objective: str = "y",
         goal: str = "maximize",
-        method: str | Method = "posterior",
+        method: str | Method = DEFAULT,
         seed: int | None = None,
         worlds: int | None = None,
         acquisition: str | Acquisition | None = None,

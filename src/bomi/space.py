@@ -66,11 +66,11 @@ class _Number:
 
     def read(self, value: object) -> Cell:
         """What a value of a table, or a typed one, says of this parameter; CellError if nothing sensible."""
-        if cells.is_unknown(value):
-            return None
         if isinstance(value, str):
             cell = cells.parse(value)
             return self._number(cell) if isinstance(cell, float) else cell
+        if cells.is_unknown(value):
+            return None
         if isinstance(value, Normal | Interval):
             return value
         if isinstance(value, bool | np.bool_):
@@ -137,7 +137,7 @@ class _Number:
     def _level(self, index: int) -> Known:
         # Decimals, so that 0.1 + 2 * 0.1 is 0.3 and not a neighbour of it.
         index = min(max(index, 0), (self.levels or 1) - 1)
-        return float(Decimal(repr(self.low)) + index * Decimal(repr(self.step)))
+        return min(float(Decimal(repr(self.low)) + index * Decimal(repr(self.step))), self.high)
 
     def snap(self, columns: Array) -> Array:
         """The nearest admissible places of the cube.  (..., 1)"""

@@ -1,0 +1,372 @@
+"""campaign.toml: what is varied, what is measured, what is wanted; and a first guess of it from a table."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bomi import cells
+from bomi.cells import Interval, Known, Normal
+from bomi.errors import BomiError, CellError, FileError, SpaceError
+from bomi.files import storage
+from bomi.files.sheet import Sheet, is_formula, read_sheet
+from bomi.space import RESERVED, Categorical, Integer, Parameter, Real, Space
+
+NAME = "campaign.toml"
+LIMIT = 2**20  # bytes
+GOALS = ("maximize", "minimize")
+TYPES = ("real", "integer", "categorical")
+SCALES = ("linear", "log")
+OUT_OF_BOUNDS = ("error", "keep")
+_KEYS = {
+    "": ("objective", "parameters", "method", "out_of_bounds"),
+    "objective": ("name", "goal", "unit"),
+    "method": ("name",),
+    "number": ("range", "type", "scale", "step", "unit"),
+    "category": ("values", "type", "unit"),
+}
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The space of settings, the outcome and what is wanted of it. Without a method: the library's default."""
+
+    space: Space
+    objective: str
+    goal: str = "maximize"
+    unit: str = ""
+    method: str | None = None
+    out_of_bounds: str = "error"
+
+    def __post_init__(self) -> None:
+        _check_choice("goal", self.goal, GOALS)
+        _check_choice("out_of_bounds", self.out_of_bounds, OUT_OF_BOUNDS)
+        if not self.objective.strip() or self.objective in (*self.space.names, "id"):
+            raise FileError(f"the objective needs a name that no parameter has, but got {self.objective!r}")
+        categories = [v for p in self.space.parameters.values() if isinstance(p, Categorical) for v in p.values]
+        for text in (self.objective, *self.space.names, *map(cells.text, categories)):
+            if is_formula(text):
+                raise FileError(
+                    f"a spreadsheet would run {text!r} as a formula, since it starts with {text[0]!r}; "
+                    "give it another name, here and in the table"
+                )
+            if text != text.strip() or any(ord(mark) < 32 for mark in text):
+                raise FileError(f"a name has no spaces around it and no line ends or tabs in it, but got {text!r}")
+
+    @classmethod
+    def read(cls, path: Path) -> Campaign:
+        """The campaign in a file; every problem is told at once."""
+        content = storage.read_bytes(path, limit=LIMIT)
+        try:
+            document = tomllib.loads(content.decode("utf-8-sig"))
+        except UnicodeDecodeError:
+            raise FileError(f"{path} is no text in UTF-8; save it as UTF-8") from None
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise FileError(f"{path} is no valid TOML: {str(error) or 'nested too deeply'}") from None
+        return _from_document(document, path)
+
+    def text(self, notes: Mapping[str, str] | None = None, unused: Sequence[str] = ()) -> str:
+        """The content of campaign.toml, with comments for the person who edits it."""
+        notes = notes or {}
+        lines = [
+            "# What bomi may vary, and what it should reach. Edit it, then: bomi check TABLE",
+            '# out_of_bounds = "keep"  # to admit rows outside the ranges below; suggestions stay inside',
+            *([f'out_of_bounds = "{self.out_of_bounds}"'] if self.out_of_bounds != "error" else []),
+            "",
+            "[objective]",
+            f"name = {_toml(self.objective)}",
+            f"goal = {_toml(self.goal)}  # maximize or minimize",
+            *([f"unit = {_toml(self.unit)}"] if self.unit else []),
+        ]
+        for name, parameter in self.space.parameters.items():
+            lines += ["", f"[parameters.{_toml_key(name)}]", *_parameter_lines(parameter)]
+            if name in notes:
+                lines[-1] += f"  # {notes[name]}"
+        lines += ["", "[method]", f"name = {_toml(self.method)}"] if self.method else [
+            "",
+            "# [method]",
+            '# name = "..."  # another than the default; a wrong name lists the right ones',
+        ]  # fmt: skip
+        if unused:
+            lines += ["", f"# Columns that are kept but not used: {', '.join(map(_toml, unused))}"]
+        return "\n".join(lines) + "\n"
+
+
+def campaign_path(table: Path, given: Path | None = None) -> Path:
+    """The campaign.toml of a table: the one given, or the one beside it, which must be there."""
+    if given is not None:
+        return given
+    beside = table.parent / NAME
+    storage.read_bytes(table)  # a table that cannot be read is the first thing to say
+    if not beside.exists():
+        raise FileError(f"there is no {NAME} beside {table}; `bomi init {table}` writes one for you to edit")
+    return beside
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+def _from_document(document: Mapping[str, Any], path: Path) -> Campaign:
+    problems: list[str] = []
+
+    def section(name: str) -> Mapping[str, Any]:
+        found = document.get(name, {})
+        if not isinstance(found, Mapping):
+            problems.append(f"{name} must be a section [{name}], but got {found!r}")
+            return {}
+        return found
+
+    def word(where: str, table: Mapping[str, Any], key: str, default: str | None, known: Sequence[str] = ()) -> str:
+        value = table.get(key, default)
+        if value is None:
+            problems.append(f"[{where}] needs {key} = ...")
+        elif not isinstance(value, str):
+            problems.append(f"[{where}] {key} must be a text in quotes, but got {_shown(value)}")
+        elif known and value not in known:
+            problems.append(f"[{where}] {key} must be {' or '.join(map(_toml, known))}, but got {_toml(value)}")
+        else:
+            return value
+        return default or ""
+
+    problems += _unknown("", document, "")
+    objective, method, parameters = section("objective"), section("method"), section("parameters")
+    problems += _unknown("objective", objective, "objective") + _unknown("method", method, "method")
+    name = word("objective", objective, "name", None)
+    goal = word("objective", objective, "goal", "maximize", GOALS)
+    unit = word("objective", objective, "unit", "")
+    chosen = word("method", method, "name", "") if "method" in document else ""
+    outside = document.get("out_of_bounds", "error")
+    if outside not in OUT_OF_BOUNDS:
+        problems.append(f'out_of_bounds must be "error" or "keep", but got {_shown(outside)}')
+    made: dict[str, Parameter] = {}
+    for parameter, spec in parameters.items():
+        where = f"parameters.{_toml_key(parameter)}"
+        try:
+            made[parameter] = _parameter(where, spec, problems)
+        except SpaceError as error:
+            problems.append(f"[{where}] {error}")
+    if not parameters:
+        problems.append("there is no parameter; each needs a section such as [parameters.temperature]")
+    if not problems:
+        try:
+            return Campaign(Space(made), name, goal, unit, chosen or None, outside)
+        except BomiError as error:
+            problems.append(str(error))
+    raise FileError("\n".join(f"{path}: {problem}" for problem in problems))
+
+
+def _parameter(where: str, spec: object, problems: list[str]) -> Parameter:
+    """A parameter of a section; what is wrong with its keys goes to the problems, with its values is raised."""
+    if not isinstance(spec, Mapping):
+        raise SpaceError(f"must be a section with range = [low, high] or values = [...], but got {_shown(spec)}")
+    kind = spec.get("type", "categorical" if "values" in spec else "real")
+    if kind not in TYPES:
+        raise SpaceError(f"type must be {' or '.join(map(_toml, TYPES))}, but got {_shown(kind)}")
+    category = kind == "categorical"
+    problems += _unknown(where, spec, "category" if category else "number")
+    unit = spec.get("unit", "")
+    if not isinstance(unit, str):
+        raise SpaceError(f"unit must be a text in quotes, but got {_shown(unit)}")
+    if category:
+        values = spec.get("values")
+        if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
+            raise SpaceError(f"needs values = [...] with texts or numbers, but got {_shown(values)}")
+        return Categorical(values, unit=unit)
+    bounds, scale, step = spec.get("range"), spec.get("scale", "linear"), spec.get("step")
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise SpaceError(f"needs range = [low, high], but got {_shown(bounds)}")
+    if scale not in SCALES:
+        raise SpaceError(f"scale must be {' or '.join(map(_toml, SCALES))}, but got {_shown(scale)}")
+    if step is not None and (isinstance(step, bool) or not isinstance(step, int | float)):
+        raise SpaceError(f"step must be a number, but got {_shown(step)}")
+    if kind == "integer":
+        return Integer(*bounds, log=scale == "log", step=1 if step is None else step, unit=unit)
+    return Real(*bounds, log=scale == "log", step=step, unit=unit)
+
+
+def _unknown(where: str, table: Mapping[str, Any], kind: str) -> list[str]:
+    """Keys that mean nothing, each with the nearest that does."""
+    known, found = _KEYS[kind], []
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the known ones are {', '.join(known)}"
+            found.append(f"{f'[{where}] ' if where else ''}unknown key {key!r}; {hint}")
+    return found
+
+
+def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise FileError(f"{name} must be {' or '.join(map(repr, known))}, but got {value!r}")
+
+
+def _shown(value: object) -> str:
+    """A value in a message, not at full length."""
+    text = "nothing" if value is None else _toml(value) if isinstance(value, Known) else repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+def _parameter_lines(parameter: Parameter) -> list[str]:
+    unit = [f"unit = {_toml(parameter.unit)}"] if parameter.unit else []
+    if isinstance(parameter, Categorical):
+        return [f"values = [{', '.join(map(_toml, parameter.values))}]", *unit]
+    integer = isinstance(parameter, Integer)
+    return [
+        *(['type = "integer"'] if integer else []),
+        *(['scale = "log"'] if parameter.log else []),
+        *([f"step = {_toml(parameter.step)}"] if parameter.step is not None and (not integer or parameter.step != 1)
+          else []),
+        *unit,
+        f"range = [{_toml(parameter.low)}, {_toml(parameter.high)}]",
+    ]  # fmt: skip
+
+
+def _toml(value: Known) -> str:
+    """A text, a number or a truth value in TOML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    text = cells.number_text(value)
+    if "e" in text and "." not in text:
+        mantissa, exponent = text.split("e")
+        return f"{mantissa}.0e{exponent}"
+    return text
+
+
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
+
+
+# --- guessing ------------------------------------------------------------------------------------------------------
+
+NO_PARAMETER = re.compile(
+    r"id|#|no\.?|nr\.?|number|row|run|sample|date|day|operator|person|who|author|notes?|comments?|remarks?",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(r".*[(\[]\s*([^)\]]+?)\s*[)\]]")
+FEW_VALUES = 12
+FEW_LEVELS = 20
+LOG_RATIO = 50
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A campaign guessed from a table, what to look at in it, and the columns it leaves out."""
+
+    campaign: Campaign
+    notes: Mapping[str, str]
+    unused: tuple[str, ...]
+
+    def text(self) -> str:
+        """The content of campaign.toml."""
+        return self.campaign.text(self.notes, self.unused)
+
+
+def guess(sheet: Sheet, *, objective: str | None = None, goal: str = "maximize") -> Guess:
+    """A campaign for a table: numbers get a range around what was tried, words that repeat are categories.
+
+    The objective is the last column of numbers unless it is named.
+    """
+    if sheet.doubled:
+        raise FileError(f"{sheet.path}: more than one column is called {', '.join(map(repr, sheet.doubled))}")
+    decimal = sheet.decimal([name for name in sheet.columns if not NO_PARAMETER.fullmatch(name)]) or "."
+    columns = {name: column for name, column in sheet.columns.items() if not name.startswith(RESERVED)}
+    numbers = {name: found for name in columns if (found := _numbers(columns[name], decimal))}
+    if objective is None:
+        usable = [name for name in numbers if not NO_PARAMETER.fullmatch(name)]
+        if not usable:
+            raise FileError(f"{sheet.path} has no column of numbers to be the objective; columns: {', '.join(columns)}")
+        objective = usable[-1]
+    elif objective not in columns:
+        near = difflib.get_close_matches(objective, columns, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise FileError(f"{sheet.path} has no column {objective!r}; it has {', '.join(map(repr, columns))}{hint}")
+    made: dict[str, Parameter] = {}
+    notes: dict[str, str] = {}
+    for name in columns:
+        if name == objective or NO_PARAMETER.fullmatch(name):
+            continue
+        unit = match[1] if (match := _UNIT.fullmatch(name)) else ""
+        if name in numbers and min(numbers[name]) < max(numbers[name]):
+            low, high = min(numbers[name]), max(numbers[name])
+            made[name] = _number_parameter(numbers[name], unit)
+            notes[name] = f"the table has {cells.number_text(low)} to {cells.number_text(high)}"
+        elif name not in numbers and (values := _categories(columns[name])):
+            made[name] = Categorical(values, unit=unit)
+    unused = tuple(name for name in columns if name != objective and name not in made)
+    if not made:
+        raise FileError(
+            f"{sheet.path} has no column that could be a parameter: one of numbers that vary, or of words that repeat"
+        )
+    unit = match[1] if (match := _UNIT.fullmatch(objective)) else ""
+    return Guess(Campaign(Space(made), objective, goal, unit), notes, unused)
+
+
+def write_guess(
+    table: Path, path: Path | None = None, *, objective: str | None = None, goal: str = "maximize", force: bool = False
+) -> tuple[Path, Guess]:
+    """Write the campaign guessed from a table, beside it unless another path is given; returns where, and what."""
+    path = table.parent / NAME if path is None else path
+    found = guess(read_sheet(table), objective=objective, goal=goal)
+    if path.exists() and not force:
+        raise FileError(f"{path} is there already and was left as it is; --force writes a new one over it")
+    storage.replace_bytes(path, found.text().encode())
+    return path, found
+
+
+def _numbers(column: Collection[str], decimal: str) -> list[float]:
+    """The numbers of a column, the ends of what is uncertain among them; none if it holds anything else."""
+    found: list[float] = []
+    for text in column:
+        try:
+            cell = cells.parse(text.replace(decimal, "."))
+        except CellError:
+            if text.strip().lower() != "failed":
+                return []
+            continue
+        if isinstance(cell, Normal):
+            found += [cell.mean]
+        elif isinstance(cell, Interval):
+            found += [cell.low, cell.high]
+        elif cell is not None:
+            found += [cell]
+    return found
+
+
+def _categories(column: Collection[str]) -> list[str]:
+    """The values of a column of words that repeat; none if they do not, or there are many."""
+    words = [text.strip() for text in column if not cells.is_unknown(text)]
+    values = list(dict.fromkeys(words))
+    return values if 2 <= len(values) <= min(FEW_VALUES, len(words) / 2) else []
+
+
+def _number_parameter(numbers: Sequence[float], unit: str) -> Parameter:
+    """Bounds at round numbers around what was tried."""
+    low, high = min(numbers), max(numbers)
+    if all(number == int(number) for number in numbers) and high - low < FEW_LEVELS:
+        return Integer(int(low), int(high), unit=unit)
+    if low > 0 and high / low >= LOG_RATIO:
+        return Real(_round(low, low, math.floor), _round(high, high, math.ceil), log=True, unit=unit)
+    return Real(_round(low, high - low, math.floor), _round(high, high - low, math.ceil), unit=unit)
+
+
+def _round(number: float, size: float, toward: Callable[[float], int]) -> float:
+    """To one more digit than the size has, away from the data but not to or across zero."""
+    if not 1e-300 < size < 1e300:
+        return number
+    unit = 10.0 ** (math.floor(math.log10(size)) - 1)
+    rounded = float(f"{toward(round(number / unit, 6)) * unit:.12g}")
+    if rounded * number <= 0:
+        return number
+    return min(rounded, number) if toward is math.floor else max(rounded, number)

@@ -1,0 +1,261 @@
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bomi import cli
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "heat-treatment.csv"
+TOML = """
+[objective]
+name = "strength"
+unit = "MPa"
+
+[parameters.temperature]
+range = [100, 250]
+unit = "°C"
+
+[parameters.time]
+range = [0.5, 100]
+scale = "log"
+
+[parameters.cooling]
+range = [1, 100]
+scale = "log"
+
+[parameters.quench]
+values = ["water", "oil", "air"]
+
+[method]
+name = "mean"
+"""
+COMMANDS = ("init", "check", "suggest", "gaps", "best", "plot", "demo")
+
+
+@pytest.fixture
+def bomi(monkeypatch, capsys, tmp_path):
+    """Runs a command as a shell would: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bomi", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit:
+            cli.main()
+        output = capsys.readouterr()
+        return exit.value.code or 0, output.out, output.err
+
+    return run
+
+
+@pytest.fixture
+def lab(tmp_path):
+    (tmp_path / "campaign.toml").write_text(TOML, encoding="utf-8")
+    table = tmp_path / "lab.csv"
+    table.write_bytes(EXAMPLE.read_bytes())
+    return table
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["suggest", "--help"], ["check", "lab.csv"]])
+def test_what_needs_no_model_loads_none(arguments, lab):
+    (lab.parent / "campaign.toml").write_text(TOML[: TOML.index("[method]")], encoding="utf-8")
+    program = (
+        "import sys\nfrom bomi import cli\nsys.argv[0] = 'bomi'\n"
+        "try:\n    cli.main()\nexcept SystemExit as exit:\n    assert not exit.code\n"
+        "heavy = {'torch', 'botorch', 'gpytorch', 'matplotlib', 'pandas', 'sklearn', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *arguments], cwd=lab.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "bomi" in done.stdout + done.stderr
+
+
+def test_help_has_an_example_of_every_command(bomi):
+    for command in COMMANDS:
+        code, out, _ = bomi(command, "--help")
+        assert code == 0
+        assert f"Example: bomi {command}" in " ".join(out.split())
+    assert bomi("--version") == (0, "bomi 0.1.0\n", "")
+
+
+def test_from_a_spreadsheet_to_the_next_experiment_in_two_commands(bomi, tmp_path):
+    (tmp_path / "lab.csv").write_bytes(EXAMPLE.read_bytes())
+    code, out, err = bomi("init", "lab.csv")
+    assert code == 0
+    assert "temperature" in out
+    assert "wrote campaign.toml" in err
+    toml = tmp_path / "campaign.toml"
+    toml.write_text(
+        toml.read_text(encoding="utf-8").replace("# [method]", "[method]").replace('# name = "..."', 'name = "mean"')
+    )
+    code, out, err = bomi("suggest", "lab.csv")
+    assert code == 0
+    assert "±" in out
+    assert "explo" in out
+    assert err == ""
+    assert bomi("suggest", "lab.csv")[1] == out
+    code, _, err = bomi("init", "lab.csv")
+    assert code == 2
+    assert "there already" in err
+    assert bomi("init", "lab.csv", "--force", "--minimize", "--objective", "strength")[0] == 0
+    assert 'goal = "minimize"' in toml.read_text(encoding="utf-8")
+
+
+def test_the_whole_loop(bomi, lab):
+    code, _, err = bomi("suggest", "lab.csv", "-n", 2, "--append")
+    assert code == 0
+    assert "added to lab.csv" in err
+    lines = lab.read_text().splitlines()
+    assert len(lines) == 43
+    assert lines[0].endswith(",note,asked.temperature,asked.time,asked.cooling,asked.quench")
+    first, second = lines[-2].split(","), lines[-1].split(",")
+    assert first[9:] == first[2:6]
+    first[2], first[6] = "", "440.1"  # nobody knows how hot it was
+    second[3], second[6], second[8] = "3.5", "433", "interrupted"
+    lab.write_text("\n".join([*lines[:-2], ",".join(first), ",".join(second)]) + "\n")
+    code, _, err = bomi("check", "lab.csv")
+    assert code == 0
+    assert "42 rows, 41 with an outcome, 0 pending, 1 failed" in err
+    code, out, _ = bomi("suggest", "lab.csv", "--format", "json")
+    assert code == 0
+    assert json.loads(out)[0]["id"] == "43"
+    gaps = json.loads(bomi("gaps", "lab.csv", "--format", "json")[1])
+    assert {"row": 42, "id": "41", "parameter": "temperature"}.items() <= next(
+        g for g in gaps if g["row"] == 42
+    ).items()
+
+
+def test_pending_suggestions_are_not_suggested_again(bomi, lab):
+    first = json.loads(bomi("suggest", "lab.csv", "--append", "--format", "json")[1])[0]["setting"]
+    second = json.loads(bomi("suggest", "lab.csv", "--append", "--format", "json")[1])[0]["setting"]
+    assert first != second
+
+
+@pytest.mark.parametrize("command", ["init", "check", "suggest", "gaps", "best", "plot"])
+def test_every_format(bomi, lab, command):
+    extra = ["-c", "new.toml"] if command == "init" else []
+    code, table, _ = bomi(command, "lab.csv", *extra)
+    assert code == 0
+    assert "\x1b" not in table
+    extra += ["--force"] if command == "init" else []
+    code, text, _ = bomi(command, "lab.csv", "--format", "json", *extra)
+    assert code == 0
+    document = json.loads(text)
+    assert document
+    code, text, _ = bomi(command, "lab.csv", "--format", "csv", *extra)
+    assert code == 0
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert rows
+    assert all(None not in row and None not in row.values() for row in rows)
+
+
+def test_json_and_csv_say_the_same_in_full(bomi, lab):
+    advice = json.loads(bomi("suggest", "lab.csv", "--format", "json")[1])[0]
+    row = next(csv.DictReader(io.StringIO(bomi("suggest", "lab.csv", "--format", "csv")[1])))
+    assert float(row["predicted.mean"]) == advice["predicted"]["mean"]
+    assert float(row["temperature"]) == advice["setting"]["temperature"]
+    assert row["why"] == advice["why"]
+    best = json.loads(bomi("best", "lab.csv", "--format", "json")[1])
+    assert best["seen"] == {
+        "row": 26, "recorded": {"temperature": "180", "time": "8", "cooling": "?", "quench": "oil"}, "outcome": 445.9,
+    }  # fmt: skip
+    assert set(best["recommended"]["setting"]) == {"temperature", "time", "cooling", "quench"}
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_printed_as_text(bomi, lab):
+    lab.write_text(lab.read_text().replace("H01,", "=1+1,"))
+    rows = csv.DictReader(io.StringIO(bomi("gaps", "lab.csv", "--format", "csv")[1]))
+    assert next(row["id"] for row in rows if row["row"] == "2") == "'=1+1"
+
+
+def test_a_workbook_is_read_and_not_written(bomi, lab):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in csv.reader(io.StringIO(lab.read_text())):
+        book.active.append([float(cell) if cell.replace(".", "", 1).isdigit() else cell or None for cell in row])
+    book.save(lab.parent / "lab.xlsx")
+    code, _, err = bomi("check", "lab.xlsx")
+    assert code == 0
+    assert "lab.xlsx is fine (a workbook): 40 rows, 39 with an outcome, 0 pending, 1 failed; 15 with every" in err
+    assert bomi("suggest", "lab.xlsx")[1] == bomi("suggest", "lab.csv")[1]
+    code, _, err = bomi("suggest", "lab.xlsx", "--append")
+    assert code == 2
+    assert "save it as CSV" in err
+
+
+def test_figures(bomi, lab):
+    code, out, _ = bomi("plot", "lab.csv", "-o", "pictures", "--format", "csv")
+    assert code == 0
+    files = [lab.parent / row["file"] for row in csv.DictReader(io.StringIO(out))]
+    assert len(files) == 8
+    assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_the_demonstration(bomi, tmp_path):
+    code, out, err = bomi("demo")
+    assert code == 0
+    assert out.count("thermostat failed") + out.count("as asked") == 10
+    assert "recommended: temperature" in out
+    assert "figure: bomi-demo.png" in err
+    assert (tmp_path / "bomi-demo.png").read_bytes().startswith(b"\x89PNG")
+    assert bomi("demo", "-o", "x.pdf")[0] == 2
+
+
+HOT = "bad.csv, row 2, column 'cooling': expected a number"
+MISTAKES = [
+    (["check", "none.csv"], "there is no file none.csv"),
+    (["check", "."], "is a folder"),
+    (["check", "lab.csv", "-c", "none.toml"], "there is no file none.toml"),
+    (["check", "binary.csv"], "is no text"),
+    (["check", "empty.csv"], "is empty"),
+    (["check", "huge.csv"], "files up to 64 MB are read"),
+    (["check", "lab.csv", "-c", "broken.toml"], "broken.toml is no valid TOML"),
+    (["check", "lab.csv", "-c", "method.toml"], "method.toml: [method] unknown method 'meen'"),
+    (["best", "header.csv"], "no outcome has been told"),
+    (["plot", "header.csv"], "no figure of outcomes"),
+    (["init", "text.csv", "-c", "x.toml"], "no column of numbers"),
+    *(([command, "bad.csv"], HOT) for command in ("check", "suggest", "gaps", "best", "plot")),
+    (["suggest", "bad.csv", "--append"], "bad.csv: and 1 more problems"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES, ids=[" ".join(arguments) for arguments, _ in MISTAKES])
+def test_a_mistake_ends_in_clear_lines_and_code_2_and_changes_nothing(bomi, lab, arguments, said):
+    folder = lab.parent
+    header = lab.read_text().splitlines(keepends=True)[0]
+    (folder / "bad.csv").write_text(header + "".join(f"B{i},,,,hot,oil,1,,\n" for i in range(21)))
+    (folder / "header.csv").write_text(header)
+    (folder / "text.csv").write_text("a,b\nx,y\n")
+    (folder / "empty.csv").write_text("")
+    (folder / "binary.csv").write_bytes(bytes(range(256)))
+    (folder / "broken.toml").write_text("[objective\n")
+    (folder / "method.toml").write_text(TOML.replace('"mean"', '"meen"'), encoding="utf-8")
+    with open(folder / "huge.csv", "wb") as file:
+        file.truncate(200 * 2**20)
+    before = {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "huge.csv"}
+    code, out, err = bomi(*arguments)
+    assert code == 2
+    assert out == ""
+    assert said in err
+    assert "Traceback" not in err
+    assert all(line.startswith("bomi: ") for line in err.splitlines())
+    assert {file.name: file.read_bytes() for file in folder.iterdir() if file.name != "huge.csv"} == before
+
+
+def test_wrong_usage_is_told(bomi, lab):
+    for arguments in (["suggest"], ["chek"], ["suggest", "lab.csv", "-n", 0], ["best", "lab.csv", "--format", "xml"]):
+        code, out, err = bomi(*arguments)
+        assert code == 2
+        assert out == ""
+        assert "Error" in err
+
+
+def test_completion(monkeypatch, capsys):
+    monkeypatch.setenv("_BOMI_COMPLETE", "source_bash")
+    monkeypatch.setattr(sys, "argv", ["bomi"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert "complete" in capsys.readouterr().out
