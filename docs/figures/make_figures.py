@@ -190,7 +190,7 @@ def straying_figure() -> None:
         axis.plot(100 * offsets, densities.mean(0), color=BLUE, lw=2, label="learned (mean of its draws)")
         axis.plot(100 * offsets, truth, color="black", ls="--", lw=1.3, label="true")
         axis.axvline(0, color=GREY, lw=0.8)
-        axis.set_ylim(0, 23)
+        axis.set_ylim(0, 29)
         axis.set_title(f"after {events} events" if events else "before any event")
         axis.set_xlabel("actual − asked, % of the range")
         axis.set_yticks([])
