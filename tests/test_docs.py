@@ -12,12 +12,24 @@ import pytest
 import typer
 from typer.cli import get_docs_for_click
 
+import bomi
 from bomi import cli
 from bomi.files import Campaign, read_experiments
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "cli.md"
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+LATER = {ROOT / "docs" / name for name in ("performance.md", "reproduction.md")}  # written once all is measured
+
+
+def names(paths):
+    return [path.relative_to(ROOT).as_posix() for path in paths]
+
+
+def programs(path):
+    return [text for kind, text in BLOCK.findall(path.read_text(encoding="utf-8")) if kind == "python"]
 
 
 def reference() -> str:
@@ -65,6 +77,62 @@ def test_the_campaign_in_the_description_of_the_files_is_one(tmp_path):
     path = tmp_path / "campaign.toml"
     path.write_text(text, encoding="utf-8")
     assert list(Campaign.read(path).space.names) == ["temperature", "time", "passes", "quench"]
+
+
+WITH_PROGRAMS = [path for path in DOCUMENTS if programs(path)]
+
+
+@pytest.mark.parametrize("path", WITH_PROGRAMS, ids=names(WITH_PROGRAMS))
+def test_every_python_example_runs(path, tmp_path, monkeypatch):
+    results = tmp_path / "results" / "performance" / "results.jsonl"  # what the example of docs/results.md reads
+    results.parent.mkdir(parents=True)
+    results.write_text('{"format": "bomi-results"}\n{"case": "a"}\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for text in programs(path):
+        exec(compile(text, str(path), "exec"), namespace)
+
+
+def test_the_example_of_the_method_says_what_the_text_says():
+    namespace = {}
+    for text in programs(ROOT / "docs" / "method.md"):
+        exec(text, namespace)
+    draws = namespace["gap"].draws
+    assert 0.3 < namespace["left"] < 0.7
+    assert 0.35 < sum(draws) / len(draws) < 0.65
+    assert min(abs(draw - 0.5) for draw in draws) > 0.1
+
+
+def test_the_readme_begins_with_the_two_commands():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert BLOCK.search(readme).group(2) == "make demo\nmake test\n"
+
+
+def test_the_readme_shows_every_method_as_the_table_of_methods_does():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\| `(\w+)` \| (.*) \|$", readme, re.MULTILINE)
+    assert shown == [(method.name, method.about) for method in bomi.METHODS.values()]
+
+
+def test_the_design_names_every_module():
+    design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "bomi"
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    modules |= {
+        f"{path.parent.name}/{path.stem}"
+        for room in ("surrogates", "imputers")
+        for path in (package / room).glob("[!_]*.py")
+    }
+    assert [name for name in sorted(modules) if f"`{name}`" not in design] == []
+    named = re.findall(r"`((?:surrogates|imputers)/\w+)`", design)
+    assert set(named) <= modules
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=names(DOCUMENTS))
+def test_every_link_leads_to_a_file(path):
+    targets = [link.partition("#")[0] for link in LINK.findall(path.read_text(encoding="utf-8")) if "://" not in link]
+    files = {(path.parent / target).resolve() for target in targets if target}
+    assert [str(file) for file in files - LATER if not file.is_file()] == []
 
 
 if __name__ == "__main__":
