@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -37,21 +37,35 @@ def space_filling(space: Space, count: int, *, seed: int, skip: int = 0) -> Tens
     return torch.from_numpy(space.expand(engine.draw(count, dtype=torch.float64).numpy()))
 
 
-def maximize(
-    score: Score, space: Space, *, seed: int, starts: Tensor | None = None, taken: Tensor | None = None
-) -> tuple[Tensor, float]:
-    """The best point found and its score.  starts: (s, d) good rows to search around, taken: (m, d) to stay away from
+class Region(NamedTuple):
+    """The surroundings of a point: numbers within a radius of it."""
 
-    The result is admissible: integers, steps and categories are moved along their own values.
+    center: Tensor  # (d,)
+    radius: float
+
+
+def maximize(
+    score: Score,
+    space: Space,
+    *,
+    seed: int,
+    starts: Tensor | None = None,
+    taken: Tensor | None = None,
+    within: Region | None = None,
+) -> tuple[Tensor, float]:
+    """The best point found and its score, anywhere or within a region.
+
+    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. The result is admissible: integers,
+    steps and categories are moved along their own values.
     """
     levels = [parameter.levels for parameter in space.parameters.values()]
     if all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE:
         points = _every_point(space)
         values = _evaluate(score, points)
     else:
-        raw = _raw_points(space, seed, starts)
+        raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
         values = _evaluate(score, raw)
-        climbed, tops = _climb(score, space, raw[_pick(values, seed)])
+        climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
         points, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
         free = torch.cdist(points, taken).amin(-1) > SAME
@@ -76,6 +90,13 @@ def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
         points += [torch.from_numpy(space.snap(torch.cat([starts, around]).numpy()))]
         points += [_elsewhere(space, starts, generator)]
     return torch.cat(points)
+
+
+def _near_points(space: Space, seed: int, within: Region) -> Tensor:
+    """Sobol points within a region.  (m, d)"""
+    engine = SobolEngine(space.dim, scramble=True, seed=seed)
+    points = within.center + within.radius * (2 * engine.draw(RAW, dtype=torch.float64) - 1)
+    return torch.from_numpy(space.snap(points.numpy()))
 
 
 def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tensor:
@@ -104,25 +125,25 @@ def _pick(values: Tensor, seed: int) -> Tensor:
     return torch.cat([order[:1], others])
 
 
-def _climb(score: Score, space: Space, points: Tensor) -> tuple[Tensor, Tensor]:
+def _climb(score: Score, space: Space, points: Tensor, within: Region | None) -> tuple[Tensor, Tensor]:
     """Local ascent from each point, continuous and discrete moves in turn.  (r, d) -> (r, d), (r,)"""
     continuous = torch.tensor(
         [parameter.levels is None for parameter in space.parameters.values() for _ in range(parameter.width)]
     )
     if continuous.any():
-        points = _ascend(score, points, continuous)
+        points = _ascend(score, points, continuous, within)
     values = _evaluate(score, points)
     for _ in range(0 if continuous.all() else ROUNDS):
         moved, better = _best_change(score, space, points, values)
         if not (better > values).any():
             break
-        points = _ascend(score, moved, continuous) if continuous.any() else moved
+        points = _ascend(score, moved, continuous, within) if continuous.any() else moved
         values = _evaluate(score, points)
     return points, values
 
 
-def _ascend(score: Score, points: Tensor, free: Tensor) -> Tensor:
-    """L-BFGS within the cube along the free columns, all points side by side."""
+def _ascend(score: Score, points: Tensor, free: Tensor, within: Region | None) -> Tensor:
+    """L-BFGS within the cube, or the region, along the free columns, all points side by side."""
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         moving = torch.from_numpy(flat).requires_grad_()
@@ -132,10 +153,13 @@ def _ascend(score: Score, points: Tensor, free: Tensor) -> Tensor:
             (gradient,) = torch.autograd.grad(value.sum(), moving)
         return value.detach().numpy(), gradient.numpy()
 
-    bounds = [(0.0, 1.0)] * int(free.sum())
+    low, high = torch.zeros(len(free), dtype=torch.float64), torch.ones(len(free), dtype=torch.float64)
+    if within is not None:
+        low, high = (within.center - within.radius).clamp(0, 1), (within.center + within.radius).clamp(0, 1)
+    bounds = list(zip(low[free].tolist(), high[free].tolist(), strict=True))
     found, _, _ = fmin_l_bfgs_b_batched(
         loss,
-        points[:, free].clamp(0, 1).numpy(),
+        points.clamp(low, high)[:, free].numpy(),
         bounds=bounds,
         maxiter=50,
         factr=None,

@@ -166,6 +166,7 @@ class Method:
     scaling: Callable[[Tensor], Scaling] = min_max
     rows: int = 2  # fewer completed rows than this: space-filling points
     goes_on: bool = False  # whether the filler goes on from the worlds before
+    radius: float | None = None  # how near to the best row every second suggestion stays while nothing better comes
 
 
 _ROWS = (
@@ -177,6 +178,7 @@ _ROWS = (
         surrogate=AdditiveGP(),
         scaling=standard,
         goes_on=True,
+        radius=0.05,
     ),
     Method("bomi", "Q tables drawn by matrix factorization, one GP each, UCB-MI (the paper's)", MatrixFactorization()),
     Method("drop", "rows with a gap are left out", Drop()),

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 STRIP = 4_000_000  # numbers prepared at a time, for all columns of a strip of a large matrix
-NOISE = (-6.0, 1.0)  # middle and spread of the log noise variance's prior
+NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
 
 Prepared: TypeAlias = tuple[Tensor, ...]
 Pullback: TypeAlias = Callable[[Tensor], Tensor]
@@ -155,7 +155,7 @@ class AdditiveMatern:
     A row that lacks one value still says something of its other parameters: that is the additive part. Two different
     categories are at distance 1. theta = (log s^2, logit w, log l_1..p, log h_1..p), a priori independent normal:
     log s^2 ~ N(0, 1), logit w ~ N(0, 2^2), log l ~ N(log 0.3, 1), log h ~ N(log(0.3 sqrt(p)), 1),
-    and the log noise variance of outcomes scaled to variance 1 like N(-6, 1) above -6, flat below: what can be
+    and the log noise variance of outcomes scaled to variance 1 like N(-7.5, 1) above -7.5, flat below: what can be
     explained is not called noise.
 
     groups: the parameter that each column of the cube belongs to.
