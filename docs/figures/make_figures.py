@@ -165,7 +165,7 @@ def learned_straying(events: int, offsets: Array) -> Array:
         P = _inverse(_kernel(table), hyper, fit.completed.inputs)
         weights = []
         for turn in range(60):
-            P, priors = sweep(codes, P, table, priors, hyper, generator, walk=None if turn % 2 else 0.9)
+            P, priors = sweep(codes, P, table, priors, hyper, generator)
             weights += [priors.pi] if turn >= 10 else []
     return np.concatenate([mixture(priors, pi, offsets) for pi in weights])
 
