@@ -31,7 +31,7 @@ from bomi.worlds import Table
 
 _FAR = (0.0125, 0.02, 0.032, 0.05, 0.08, 0.125, 0.2, 0.32)  # how far equipment may stray, as shares of the range
 CENTERS = (0.0, *_FAR, *(-far for far in _FAR))  # and to which side
-WIDTHS = (0.01, *(0.3 * far for far in (*_FAR, *_FAR)))
+WIDTHS = (0.0075, *(max(0.3 * far, 0.0075) for far in (*_FAR, *_FAR)))
 COMPONENTS = len(CENTERS) + 1  # the last is anywhere
 NODES = 256
 OUTSIDE = 1e-3  # a component with less of its mass inside the range

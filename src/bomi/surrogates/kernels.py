@@ -193,7 +193,7 @@ class AdditiveMatern:
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
         """Squared distances in each parameter.  (Q, p, ...)"""
-        squares = (x1 - x2).square().movedim(-1, 1).contiguous()
+        squares = (x1.movedim(-1, 1) - x2.movedim(-1, 1)).square()
         if len(self.groups) == self.parameters:
             return (squares,)
         index = torch.tensor(self.groups, device=x1.device)
@@ -256,9 +256,13 @@ class AdditiveMatern:
 
 
 def matern(a2: Tensor) -> Tensor:
-    """Matern-5/2 of a^2 = 5 r^2, with a gradient at 0."""
-    a = (a2 + 1e-30).sqrt()
-    return (1 + a + a2 / 3) * torch.exp(-a)
+    """Matern-5/2 of a^2 = 5 r^2, with a gradient at 0; in place where no gradient is wanted."""
+    if a2.requires_grad:
+        a = (a2 + 1e-30).sqrt()
+        return (1 + a + a2 / 3) * torch.exp(-a)
+    a = a2.sqrt()
+    rise = torch.add(a, a2, alpha=1 / 3).add_(1)
+    return rise.mul_(a.neg_().exp_())
 
 
 def _lift(values: Tensor, ndim: int) -> Tensor:
