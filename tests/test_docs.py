@@ -21,7 +21,7 @@ REFERENCE = ROOT / "docs" / "cli.md"
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-LATER = {ROOT / "docs" / name for name in ("performance.md", "reproduction.md")}  # written once all is measured
+LATER = {ROOT / "docs" / "reproduction.md"}  # written once all is measured
 
 
 def names(paths):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
-SMALL = 300  # rows up to which a second thread costs more than it brings
+SMALL = 1000  # rows up to which a second thread costs more than it brings
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -121,7 +121,7 @@ def _anchors(table: Table, generator: torch.Generator) -> Tensor:
     luck = torch.rand(len(table), generator=generator, dtype=torch.float64)
     complete = ~table.gaps.any(-1)
     order = (2 * complete.double() + luck).argsort(descending=True)
-    pool = order[: max(2 * ANCHORS, 1)]
+    pool = order[: min(max(int(complete.sum()), ANCHORS), 2 * ANCHORS)]
     best = pool[table.targets[pool].argsort(descending=True)[: ANCHORS // 2]]
     chosen = torch.zeros(len(table), dtype=torch.bool)
     chosen[best] = True
