@@ -79,8 +79,8 @@ def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
     if asked and asked[0] > 1:
         axes.axvline(asked[0] - 0.5, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         axes.annotate(
-            "suggested from here", (asked[0] - 0.5, 1), xycoords=("data", "axes fraction"), xytext=(4, -4),
-            textcoords="offset points", va="top", fontsize=9, color=SOFT,
+            "suggested from here", (asked[0] - 0.5, 0), xycoords=("data", "axes fraction"), xytext=(4, 4),
+            textcoords="offset points", va="bottom", fontsize=9, color=SOFT,
         )  # fmt: skip
     axes.set_xlim(0, len(rows) + 1)
     axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
@@ -228,7 +228,7 @@ def _strip(
             axes.scatter([place] * len(values), values, s=sizes, color=BLUE, alpha=0.6, linewidth=0, zorder=2)
         elif len(heights):
             aside = place + jitter.uniform(-0.24, 0.24, len(heights))
-            axes.scatter(aside, heights, s=13, color=BLUE, alpha=0.5, linewidth=0, label=label, zorder=2)
+            axes.scatter(aside, heights, s=9, color=BLUE, alpha=0.3, linewidth=0, label=label, zorder=2)
             middle = float(np.median(heights))
             label = "median" if place == 0 else None
             axes.hlines(middle, place - 0.32, place + 0.32, color=INK, linewidth=1.6, label=label, zorder=3)
