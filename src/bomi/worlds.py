@@ -8,6 +8,7 @@ each a table without gaps. Everything after that is one path.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -156,24 +157,25 @@ def min_max(outcomes: Tensor) -> Scaling:
     return Scaling(center=low, unit=_span(high - low, low))
 
 
-BENDS = (0.0, 0.3, 1.0, 3.0, 10.0)
+BENDS = (0.3, 1.0, 3.0, 10.0)
 BEND_MARGIN = 2.0  # how much more likely, in nats, a stronger bend must be
 
 
 def standard(outcomes: Tensor) -> Scaling:
     """To mean 0 and standard deviation 1, heavy tails drawn in; constant outcomes to 0.
 
-    z is measured from the median in units of the median absolute deviation. The bend is the most likely one if the bent
-    outcomes were normal: it maximises -n log sd(w) + sum_i log w'(z_i), as Box and Cox (1964) choose a power.
+    z is measured in units of the median absolute deviation, from the median or from the best outcome: the latter draws
+    in one tail only and keeps apart what is nearly best. Bend and center are the most likely ones if the bent outcomes
+    were normal: they maximise -n log sd(w) + sum_i log w'(z_i), as Box and Cox (1964) choose a power.
     """
     if len(outcomes) == 0:
         return Scaling()
-    center = float(outcomes.median())
-    away = (outcomes - center).abs()
-    unit = _span(float(away.median()) or float(away.mean()), center)
-    z = (outcomes - center) / unit
+    middle, top = float(outcomes.median()), float(outcomes.max())
+    away = (outcomes - middle).abs()
+    unit = _span(float(away.median()) or float(away.mean()), middle)
     best, best_value = Scaling(), -np.inf
-    for bend in BENDS:
+    for bend, center in ((0.0, middle), *itertools.product(BENDS, (middle, top))):
+        z = (outcomes - center) / unit
         w = torch.asinh(bend * z) / bend if bend else z
         sd = float(w.std(correction=0))
         if sd < 1e-9:
