@@ -288,23 +288,27 @@ class Optimizer:
     @_calm
     def _ask_one(self) -> Suggestion:
         observations = self._observations
-        place, note, model = self._next_place()
+        place, note = self._next_place()
         setting = self.space.setting(place.numpy())
-        predicted = self._predict(model, setting) if model is not None else None
+        predicted = self.predict([setting])[0] if self._has_model() else None
         suggestion = Suggestion(observations.fresh_id(), setting, predicted, note)
         row = Row(recorded=dict(setting), outcome=None, asked=dict(setting), id=suggestion.id)
         self._observations = observations.add([row])
         return suggestion
 
-    def _next_place(self) -> tuple[Tensor, str, GaussianProcess | None]:
-        """Where to experiment next, a note if the method could not say, and the model that said it."""
+    def _has_model(self) -> bool:
+        """Whether the method learns, and has enough rows to."""
+        return self.method.acquisition is not None and self._learn().enough
+
+    def _next_place(self) -> tuple[Tensor, str]:
+        """Where to experiment next, and a note if the method could not say."""
         rows = len(self._observations.rows)
         seed = self._draw_seed(rows)
         pending = self._pending_places()
         acquisition = self.method.acquisition
         if acquisition is None:
             uniform = np.random.default_rng(seed).random((_SPARE, len(self.space)))
-            return _first_free(torch.from_numpy(self.space.expand(uniform)), pending), "", None
+            return _first_free(torch.from_numpy(self.space.expand(uniform)), pending), ""
         fit = self._learn()
         if not fit.enough:
             note = (
@@ -312,14 +316,14 @@ class Optimizer:
                 f"and needs {self.method.rows}"
             )
             points = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
-            return _first_free(points, pending), note, None
+            return _first_free(points, pending), note
         model = fit.model.believe(pending) if len(pending) else fit.model
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
         score = acquisition.score(model, t=t, parameters=len(self.space))
         starts = _best_rows(fit.model, fit.completed)
         region = self._region(fit, t)
         place, _ = candidates.maximize(score, self.space, seed=seed, starts=starts, taken=pending, within=region)
-        return place, "", fit.model
+        return place, ""
 
     def _region(self, fit: _Fit, t: int) -> candidates.Region | None:
         """While nothing better has come for 2p rows, every second suggestion looks closely around the best row.
@@ -360,14 +364,6 @@ class Optimizer:
                 places.append(self.space.to_unit(known))
         return torch.from_numpy(np.array(places).reshape(-1, self.space.dim))
 
-    def _predict(self, model: GaussianProcess, setting: Mapping[str, Known]) -> Prediction:
-        """The worlds' mean, and their spread by the law of total variance, in the outcome's own unit."""
-        place = torch.from_numpy(self.space.to_unit(setting))[None]
-        means, variances = model.moments(place)
-        total = variances.mean(0) + means.var(0, correction=0)
-        mean, sd = self._learn().scaling.to_outcome(means.mean(0), total.sqrt())
-        return Prediction(SIGNS[self.goal] * float(mean), float(sd))
-
     def _draw_seed(self, count: int) -> int:
         """A seed that depends on nothing but the optimizer's and how much it has been told: restarts repeat."""
         return int(np.random.SeedSequence([self.seed, count]).generate_state(1)[0])
@@ -385,14 +381,13 @@ class Optimizer:
         return Best(setting, predicted, seen.outcome or 0.0, dict(seen.recorded), seen.complete, note)
 
     def _recommend(self, seen: Row) -> tuple[dict[str, Known] | None, Prediction | None, str]:
-        fit = self._learn()
-        if self.method.acquisition is None or not fit.enough:
+        if not self._has_model():
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
             if len(known) == len(self.space):
                 return known, None, "no model: the best row seen"
             return None, None, "no model, and the best row seen has gaps"
         setting = self.space.setting(self._recommended().numpy())
-        return setting, self._predict(fit.model, setting), ""
+        return setting, self.predict([setting])[0], ""
 
     def _recommended(self) -> Tensor:
         """The place with the best posterior mean over all worlds.  (d,)"""
@@ -412,15 +407,18 @@ class Optimizer:
 
     @_calm
     def expected(self, places: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation of the outcome at places of the unit cube.  (m, d) -> (m,), (m,)"""
+        """Mean and standard deviation of the outcome at places of the unit cube.  (m, d) -> (m,), (m,)
+
+        The worlds' mean, and their spread by the law of total variance.
+        """
         fit = self._learn()
-        if self.method.acquisition is None or not fit.enough:
+        if not self._has_model():
             raise MethodError(
                 f"method {self.method.name!r} has no model of these rows: it can use {fit.completed.inputs.shape[1]} "
                 f"of them and needs {self.method.rows}; tell more outcomes, or take another method"
             )
-        parts = [fit.model.moments(chunk) for chunk in torch.from_numpy(places).split(256)]
-        means, variances = (torch.cat(each, -1) for each in zip(*parts, strict=True))
+        with torch.no_grad():
+            means, variances = fit.model.moments(torch.from_numpy(places))
         total = variances.mean(0) + means.var(0, correction=0)
         mean, sd = fit.scaling.to_outcome(means.mean(0), total.sqrt())
         return SIGNS[self.goal] * mean.numpy(), sd.numpy()

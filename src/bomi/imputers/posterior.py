@@ -18,6 +18,7 @@ After the move, u = P_-i k and v = u - e_i: P' = P_-i + v v^T / (k_ii + noise - 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,8 +62,10 @@ class Posterior:
             return self._by_anchors(table, generator, warm)
         known = to_codes(table, table.inputs)
         priors = gap_priors(table, known, self.worlds)
-        start = _cold_start if warm is None or warm.hyper is None else _warm_start
-        codes, hyper = start(table, known, priors, _kernel(table), generator, warm)
+        if warm is None or warm.hyper is None:
+            codes, hyper = _cold_start(table, known, priors, generator)
+        else:
+            codes, hyper = _warm_start(table, known, priors, generator, warm.inputs, warm.hyper)
         return Completed(from_codes(table, codes), table.targets, hyper=hyper)
 
     def _by_anchors(self, table: Table, generator: torch.Generator, warm: Completed | None) -> Completed:
@@ -165,25 +168,15 @@ def draw_given(
         variance = variance + hyper[:, -1].exp()[:, None, None]
         y = table.targets[rows][part : part + BLOCK]
         weight = -0.5 * ((y - mean).square() / variance + variance.log())
-        luck = -torch.empty(weight.shape, dtype=torch.float64).exponential_(generator=generator).log()
-        chosen = (weight + luck).argmax(1)  # (Q, B)
+        chosen = (weight + _gumbel(weight.shape, generator)).argmax(1)  # (Q, B)
         drawn.append(x[torch.arange(Q)[:, None], chosen, torch.arange(x.shape[2])])
     return torch.cat(drawn, 1)
 
 
-def _cold_start(
-    table: Table,
-    known: Tensor,
-    priors: GapPriors,
-    kernel: AdditiveMatern,
-    generator: torch.Generator,
-    warm: Completed | None,
-) -> tuple[Tensor, Tensor]:
+def _cold_start(table: Table, known: Tensor, priors: GapPriors, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """From nothing: complete rows first, the others added one by one, then rounds of learning and sweeping."""
-    worlds = len(priors.cdf)
-    codes = known.expand(worlds, -1, -1).clone()
-    middle = priors.draw(torch.zeros(worlds, 1, *priors.used.shape, dtype=torch.float64))[:, 0]
-    _put(codes, priors, middle, table.space)
+    worlds, kernel = len(priors.cdf), _kernel(table)
+    codes = _guess(known.expand(worlds, -1, -1), priors, table.space)
     complete = torch.ones(len(table), dtype=torch.bool)
     complete[priors.rows] = False
     learnable = complete if int(complete.sum()) >= 2 * len(table.space) else torch.ones_like(complete)
@@ -211,28 +204,14 @@ def _tempered(hyper: Tensor, warmth: float = 0.0) -> Tensor:
 
 
 def _warm_start(
-    table: Table,
-    known: Tensor,
-    priors: GapPriors,
-    kernel: AdditiveMatern,
-    generator: torch.Generator,
-    warm: Completed | None,
+    table: Table, known: Tensor, priors: GapPriors, generator: torch.Generator, before: Tensor, hyper: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """From the worlds before: new rows are drawn first, then everything is swept again."""
-    assert warm is not None
-    assert warm.hyper is not None
-    worlds = len(priors.cdf)
-    pick = torch.arange(worlds) % len(warm.inputs)
-    codes = to_codes(table, warm.inputs[pick])
-    hyper = warm.hyper[pick]
-    used = _tempered(hyper)
-    new = codes.isnan().any(-1).any(0)  # rows that the worlds before did not have
-    fresh = new & known.isnan().any(-1)
-    codes = torch.where(known.isnan(), codes, known)
-    middle = priors.draw(torch.zeros(worlds, 1, *priors.used.shape, dtype=torch.float64))[:, 0]
-    filled = codes.clone()
-    _put(filled, priors, middle, table.space)
-    codes = torch.where(codes.isnan(), filled, codes)
+    """From the worlds before, NaN in rows they did not have: these are drawn first, then everything is swept again."""
+    pick = torch.arange(len(priors.cdf)) % len(before)
+    codes, hyper = to_codes(table, before[pick]), hyper[pick]
+    kernel, used = _kernel(table), _tempered(hyper)
+    fresh = codes.isnan().any(-1).any(0) & known.isnan().any(-1)
+    codes = _guess(torch.where(known.isnan(), codes, known), priors, table.space)
     P = _inverse(kernel, used, from_codes(table, codes), only=~fresh)
     priors = priors.learn_straying(_take(codes, priors), generator, ~fresh)
     if fresh.any():
@@ -261,7 +240,7 @@ def sweep(
     values = _take(codes, priors)
     steps = _steps(priors, generator) if step is None else torch.full(priors.rows.shape, step, dtype=torch.float64)
     candidates = _candidates(values, priors, generator, steps, table.space)  # (Q, S, R, g)
-    luck = -torch.empty(candidates.shape[:3], dtype=torch.float64).exponential_(generator=generator).log()  # Gumbel
+    luck = _gumbel(candidates.shape[:3], generator)
     metric = _Metric(hyper, table.space)
     noise = hyper[:, -1].exp()
     order = torch.randperm(len(priors.rows), generator=generator).tolist()
@@ -371,6 +350,19 @@ def _put(codes: Tensor, priors: GapPriors, values: Tensor, space: Space) -> None
     values = _snap(values, priors, space)
     row, slot = priors.used.nonzero().unbind(-1)
     codes[:, priors.rows[row], priors.parameter[row, slot]] = values[:, row, slot]
+
+
+def _guess(codes: Tensor, priors: GapPriors, space: Space) -> Tensor:
+    """With the middle of its prior where a gap has no value yet."""
+    filled = codes.clone()
+    middle = priors.draw(torch.zeros(len(codes), 1, *priors.used.shape, dtype=torch.float64))[:, 0]
+    _put(filled, priors, middle, space)
+    return torch.where(codes.isnan(), filled, codes)
+
+
+def _gumbel(shape: Iterable[int], generator: torch.Generator) -> Tensor:
+    """Gumbel numbers: the largest of log weights plus these is a draw with those weights."""
+    return -torch.empty(tuple(shape), dtype=torch.float64).exponential_(generator=generator).log()
 
 
 def _inverse(kernel: AdditiveMatern, hyper: Tensor, inputs: Tensor, *, only: Tensor | None = None) -> Tensor:
