@@ -10,6 +10,7 @@ from bomi.imputers.distributions import Distributions
 from bomi.imputers.matrix_factorization import MatrixFactorization
 from bomi.imputers.neighbors import Neighbors
 from bomi.methods import DistributionGP, ExpectedImprovement, PlainGP, UpperConfidenceBound
+from bomi.names import DEFAULT, METHOD_NAMES
 from bomi.surrogates import gaussian_process
 from bomi.worlds import Completed
 
@@ -126,3 +127,8 @@ def test_a_method_of_one_s_own_runs():
     for x in (0.1, 0.5, 0.9):
         optimizer.tell({"x": x}, -((x - 0.6) ** 2))
     assert 0.3 < optimizer.ask()["x"] < 0.9
+
+
+def test_the_names_known_without_torch_are_those_of_the_table():
+    assert tuple(METHODS) == METHOD_NAMES
+    assert DEFAULT in METHODS

@@ -135,10 +135,6 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
     with _working("reading the table"):
         path = campaign_path(table, campaign)
         known = Campaign.read(path)
-        if known.method is not None:  # else there is no need to load the methods
-            from bomi import loop
-
-            loop.check_method(known, path)
         experiments = read_experiments(table, known)
         summary, sheet = summarize(experiments), experiments.sheet
     records = [vars(column) for column in summary.columns]

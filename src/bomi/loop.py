@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 
 from bomi import insight
 from bomi.cells import Cell
-from bomi.errors import MethodError
 from bomi.files import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
-from bomi.methods import DEFAULT
-from bomi.methods import method as find_method
+from bomi.names import DEFAULT
 from bomi.optimizer import Best, Optimizer, Suggestion
 from bomi.space import Categorical
 
@@ -49,20 +47,8 @@ def load(table: Path, campaign: Path | None = None, *, seed: int = 0) -> Study:
 
 
 def read_campaign(table: Path, campaign: Path | None = None) -> Campaign:
-    """The campaign of a table, with a method that there is."""
-    path = campaign_path(table, campaign)
-    known = Campaign.read(path)
-    check_method(known, path)
-    return known
-
-
-def check_method(campaign: Campaign, path: Path) -> None:
-    """Refuse a method that is not known, naming the file that asks for it."""
-    if campaign.method is not None:
-        try:
-            find_method(campaign.method)
-        except MethodError as error:
-            raise MethodError(f"{path}: [method] {error}") from None
+    """The campaign of a table."""
+    return Campaign.read(campaign_path(table, campaign))
 
 
 def study(experiments: Experiments, *, seed: int = 0) -> Study:

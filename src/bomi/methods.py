@@ -6,7 +6,6 @@ Settings are the paper's (Luong et al. 2020) unless said otherwise. To change so
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -23,6 +22,7 @@ from bomi.imputers.matrix_factorization import MatrixFactorization
 from bomi.imputers.neighbors import Neighbors
 from bomi.imputers.posterior import ANCHORS, Posterior
 from bomi.imputers.simple import Drop, Mean, Mode, Suggest
+from bomi.names import check_method
 from bomi.space import Space
 from bomi.surrogates import gaussian_process
 from bomi.surrogates.gaussian_process import GaussianProcess
@@ -191,7 +191,6 @@ _ROWS = (
     Method("random", "uniform random points", Drop(), acquisition=None),
 )
 METHODS = {row.name: row for row in _ROWS}
-DEFAULT = "posterior"
 
 
 def method(name: str | Method, **settings: Any) -> Method:
@@ -202,12 +201,9 @@ def method(name: str | Method, **settings: Any) -> Method:
     """
     if isinstance(name, Method):
         chosen = name
-    elif name in METHODS:
-        chosen = METHODS[name]
     else:
-        near = difflib.get_close_matches(str(name), METHODS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise MethodError(f"unknown method {name!r}; the known ones are {', '.join(METHODS)}{hint}")
+        check_method(name)
+        chosen = METHODS[name]
     known = {}
     for part in ("filler", "surrogate", "acquisition"):
         value = getattr(chosen, part)

@@ -16,8 +16,9 @@ from torch import Tensor
 from bomi import candidates
 from bomi.cells import Cell, Known
 from bomi.errors import BomiError, CellError, MethodError, SpaceError, SuggestionError, TableError
-from bomi.methods import DEFAULT, Acquisition, Method, find_acquisition
+from bomi.methods import Acquisition, Method, find_acquisition
 from bomi.methods import method as find_method
+from bomi.names import DEFAULT
 from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
 from bomi.space import RESERVED, Array, Space
 from bomi.surrogates.gaussian_process import GaussianProcess

@@ -14,9 +14,10 @@ from typing import Any
 
 from bomi import cells
 from bomi.cells import Interval, Known, Normal
-from bomi.errors import BomiError, CellError, FileError, SpaceError
+from bomi.errors import BomiError, CellError, FileError, MethodError, SpaceError
 from bomi.files import storage
 from bomi.files.sheet import Sheet, is_formula, read_sheet
+from bomi.names import check_method
 from bomi.space import RESERVED, Categorical, Integer, Parameter, Real, Space
 
 NAME = "campaign.toml"
@@ -142,6 +143,11 @@ def _from_document(document: Mapping[str, Any], path: Path) -> Campaign:
     goal = word("objective", objective, "goal", "maximize", GOALS)
     unit = word("objective", objective, "unit", "")
     chosen = word("method", method, "name", "") if "method" in document else ""
+    if chosen:
+        try:
+            check_method(chosen)
+        except MethodError as error:
+            problems.append(f"[method] {error}")
     outside = document.get("out_of_bounds", "error")
     if outside not in OUT_OF_BOUNDS:
         problems.append(f'out_of_bounds must be "error" or "keep", but got {_shown(outside)}')
