@@ -36,3 +36,7 @@ class SuggestionError(BomiError, ValueError):
 
 class FileError(BomiError, ValueError):
     """A file that cannot be read or written, or a campaign.toml that makes no sense."""
+
+
+class StudyError(BomiError, ValueError):
+    """An Optuna study or trial that cannot be used, or a record of one that cannot be made."""

@@ -1,0 +1,363 @@
+"""Optuna: a sampler that learns from trials with gaps, and a record of what really happened in a trial.
+
+The sampler keeps nothing but its seed. Before each trial it reads the study, so that the study's storage is all there
+is to know: any number of workers share it, a restart goes on, and a copy or a pickle of the sampler is as good as the
+original. A parameter that a trial lacks is a gap; running trials are pending experiments.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import optuna
+import pandas as pd
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, Trial, TrialState
+
+from bomi import cells
+from bomi.cells import Cell, Known
+from bomi.errors import CellError, SpaceError, StudyError
+from bomi.methods import Method
+from bomi.names import DEFAULT
+from bomi.observations import read_cell
+from bomi.optimizer import Optimizer
+from bomi.space import RESERVED, Categorical, Integer, Parameter, Real, Space
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+ACTUAL = "bomi.actual"  # the user attribute that holds what really happened
+GAP = "gap."  # the column prefix of `actual_frame` that says what is not known exactly
+
+
+class BomiSampler(BaseSampler):
+    """Suggests parameters as `bomi.Optimizer` does, from trials that may have gaps.
+
+    Without a search space it takes the union of the parameters seen in the study's trials, each with its latest
+    distribution; what a trial asks for beyond that is drawn at random. `method` is as for `bomi.Optimizer`. A study
+    that is run one trial after another with the same seed repeats itself, after a restart too.
+    """
+
+    def __init__(
+        self,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        method: str | Method = DEFAULT,
+        seed: int | None = None,
+    ) -> None:
+        for name, distribution in (search_space or {}).items():
+            _parameter(name, distribution)
+        self._search_space = None if search_space is None else dict(search_space)
+        self._method = method
+        self._seed = secrets.randbits(32) if seed is None else seed
+        Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # a wrong name or seed is told now, not in a trial
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """The given search space, or the union of what the trials have; without parameters of a single value."""
+        space = self._search_space
+        if space is None:
+            space = {name: d for one in study.get_trials(deepcopy=False) for name, d in one.distributions.items()}
+        return {name: distribution for name, distribution in space.items() if not distribution.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The optimizer's suggestion, given all other trials."""
+        _one_objective(study)
+        if not search_space:
+            return {}
+        suggestion = self._optimizer(study, search_space, trial.number).ask()
+        return {name: _from_known(search_space[name], value) for name, value in suggestion.items()}
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """A random value, for a parameter that the search space does not hold."""
+        _one_objective(study)
+        seed = np.random.SeedSequence([self._seed, trial.number, *param_name.encode()]).generate_state(1)[0]
+        return RandomSampler(int(seed)).sample_independent(study, trial, param_name, param_distribution)
+
+    def optimizer(self, study: Study) -> Optimizer:
+        """An optimizer that has been told the study's trials: for `best`, `gaps`, `predict` and `bomi.plots`.
+
+        Categories are named by their text. Its rows have the trials' numbers as ids.
+        """
+        _one_objective(study)
+        search_space = self.infer_relative_search_space(study, _NO_TRIAL)
+        if not search_space:
+            raise StudyError(f"study {study.study_name!r} has no parameters to learn about yet")
+        return self._optimizer(study, search_space)
+
+    def _optimizer(
+        self, study: Study, search_space: Mapping[str, BaseDistribution], number: int | None = None
+    ) -> Optimizer:
+        """One that knows all trials but that of this number, which also decides on its chance.
+
+        No two trials have the same number, so that workers with the same seed ask for different points.
+        """
+        space = Space({name: _parameter(name, distribution) for name, distribution in search_space.items()})
+        seed = self._seed if number is None else int(np.random.SeedSequence([self._seed, number]).generate_state(1)[0])
+        objective = _free("value", space.names)
+        optimizer = Optimizer(
+            space,
+            objective=objective,
+            goal="maximize" if study.direction is StudyDirection.MAXIMIZE else "minimize",
+            method=self._method,
+            seed=seed,
+        )
+        rows = [
+            {"id": str(trial.number), objective: outcome, **_cells(trial, search_space)}
+            for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.RUNNING))
+            if trial.number != number and (outcome := _outcome(trial)) is not ...
+        ]
+        if rows:
+            index = [f"of trial {row['id']}" for row in rows]
+            optimizer.tell(pd.DataFrame(rows, index=index, dtype=object), out_of_bounds="keep")
+        return optimizer
+
+
+_NO_TRIAL = optuna.trial.create_trial(state=TrialState.WAITING)
+
+
+def record_actual(trial: Trial | int, actual: Mapping[str, object], *, study: Study | None = None) -> None:
+    """Say what really happened in a trial, before its outcome is told: `{"temperature": None, "time": 912.0}`.
+
+    None is unknown; `bomi.Normal(300, 15)`, "300±15" or "290..310" are known roughly; parameters that went as asked
+    need not be named. It is kept in the trial's user attributes. A trial can be given by its number, with its study.
+    """
+    if isinstance(trial, int) and study is not None:
+        trial = _live(study, trial)
+    if not isinstance(trial, Trial):
+        raise StudyError(
+            "record_actual takes a running trial, as study.ask() or the objective gets it, "
+            f"or a number with study=..., but got {type(trial).__name__} {trial!r}"
+        )
+    if not isinstance(actual, Mapping):
+        raise StudyError(f"what really happened is a mapping of parameter to value, but got {actual!r}")
+    asked = trial.distributions
+    strange = [name for name in actual if name not in asked]
+    if strange:
+        raise StudyError(
+            f"trial {trial.number} has not been asked for {', '.join(map(repr, strange))}; "
+            f"it has {', '.join(asked) or 'no parameters yet'}"
+        )
+    record = {name: _to_json(trial.number, name, asked[name], value) for name, value in actual.items()}
+    try:
+        trial.set_user_attr(ACTUAL, {**trial.user_attrs.get(ACTUAL, {}), **record})
+    except optuna.exceptions.UpdateFinishedTrialError:
+        raise StudyError(
+            f"trial {trial.number} is finished, and Optuna keeps finished trials as they are: "
+            "call record_actual before study.tell, or before the objective returns"
+        ) from None
+
+
+def actual_frame(study: Study) -> pd.DataFrame:
+    """The trials as a table: of each parameter what was recorded, what was asked, and whether there is a gap.
+
+    Columns are `number`, `state`, `value`, and for each parameter `x`, `asked.x` and `gap.x`. A gap is a value not
+    known exactly. `Optimizer.tell` takes the rows of complete trials.
+    """
+    _one_objective(study)
+    trials = study.get_trials(deepcopy=False)
+    distributions = {name: d for trial in trials for name, d in trial.distributions.items()}
+    number, state, value = (_free(name, tuple(distributions)) for name in ("number", "state", "value"))
+    table: dict[str, list[Any]] = {
+        number: [trial.number for trial in trials],
+        state: [trial.state.name for trial in trials],
+        value: [trial.values[0] if trial.values else None for trial in trials],
+    }
+    for name, distribution in distributions.items():
+        each = [_cell(trial, name, distribution) for trial in trials]
+        table[name] = [_from_known(distribution, c) if isinstance(c, Known) else c for c in each]
+        table[RESERVED + name] = [trial.params.get(name) for trial in trials]
+        table[GAP + name] = [not isinstance(c, Known) for c in each]
+    return pd.DataFrame(table)
+
+
+def actual_figure(study: Study, sampler: BomiSampler | None = None) -> Figure:
+    """What was asked and what happened, trial by trial, one panel a parameter; a plotly figure.
+
+    A bar is a value that is not known exactly: from 5 % to 95 % of what it may have been, with its middle; of a
+    category, the likeliest value. `sampler` works the gaps out; by default one with seed 0.
+    """
+    from plotly.subplots import make_subplots
+
+    optimizer = (sampler or BomiSampler(seed=0)).optimizer(study)
+    points = _points(optimizer)
+    names, shown = optimizer.space.names, set()
+    figure = make_subplots(rows=len(names), shared_xaxes=True, vertical_spacing=0.06 / len(names))
+    for panel, name in enumerate(names, 1):
+        parameter = optimizer.space.parameters[name]
+        for kind, (color, symbol) in _KINDS.items():
+            some = points[(points["parameter"] == name) & (points["kind"] == kind)]
+            if some.empty:
+                continue
+            reach = {"array": list(some["above"]), "arrayminus": list(some["below"]), "width": 0, "thickness": 3}
+            marker = {"color": color, "symbol": symbol, "size": 7, "line": {"color": color, "width": 2}}
+            figure.add_scatter(
+                x=list(some["trial"]),
+                y=list(some["value"]),
+                error_y=reach if some["above"].any() or some["below"].any() else None,
+                mode="markers",
+                marker=marker,
+                name=kind,
+                legendgroup=kind,
+                showlegend=kind not in shown,
+                row=panel,
+                col=1,
+            )
+            shown.add(kind)
+        log = getattr(parameter, "log", False)
+        kind = "category" if isinstance(parameter, Categorical) else "log" if log else "linear"
+        figure.update_yaxes(type=kind, title=name, row=panel, col=1)
+        if isinstance(parameter, Categorical):
+            figure.update_yaxes(categoryorder="array", categoryarray=list(parameter.values), row=panel, col=1)
+    figure.update_xaxes(title="trial", row=len(names), col=1)
+    figure.update_layout(
+        template="plotly_white",
+        height=100 + 140 * len(names),
+        margin={"t": 60, "b": 40},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0.0},
+    )
+    return figure
+
+
+_KINDS = {  # colours that also the colour-blind tell apart (P. Tol), and plotly's symbols
+    "asked, but it was otherwise": ("#bbbbbb", "circle-open"),
+    "as asked, or from the history": ("#4477aa", "circle"),
+    "recorded otherwise": ("#228833", "diamond"),
+    "not known: 5 % to 95 %": ("#ee6677", "line-ew"),
+}
+
+
+def _points(optimizer: Optimizer) -> pd.DataFrame:
+    """What `actual_figure` shows: trial, parameter, kind, value, and how far it reaches above and below."""
+    instead, went, recorded, unknown = _KINDS
+    draws = {(gap.row, gap.parameter): gap.draws for gap in optimizer.gap_draws()}
+    found = []
+    for i, row in enumerate(optimizer.observations.rows):
+        for name, cell in row.recorded.items():
+            asked, gap = row.asked.get(name), draws.get((i, name), ())
+            below = above = 0.0
+            if isinstance(cell, Known):
+                kind, value = (went if asked in (None, cell) else recorded), cell
+            elif gap and all(isinstance(draw, int | float) for draw in gap):
+                low, middle, high = np.quantile(np.array(gap, dtype=float), [0.05, 0.5, 0.95])
+                kind, value, below, above = unknown, float(middle), float(middle - low), float(high - middle)
+            elif gap:
+                kind, value = unknown, max(set(gap), key=gap.count)
+            else:
+                continue  # still running, or left out by the method
+            found.append((int(row.id or 0), name, kind, value, below, above))
+            if asked is not None and kind != went:
+                found.append((int(row.id or 0), name, instead, asked, 0.0, 0.0))
+    return pd.DataFrame(found, columns=["trial", "parameter", "kind", "value", "below", "above"])
+
+
+# --- between Optuna's words and ours ----------------------------------------------------------------------------------
+
+
+def _one_objective(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise StudyError(
+            f"BomiSampler optimizes one objective, but study {study.study_name!r} has {len(study.directions)}"
+        )
+
+
+def _live(study: Study, number: int) -> Trial:
+    """The trial of this number, to be written to."""
+    for trial in study.get_trials(deepcopy=False):
+        if trial.number == number:
+            return Trial(study, trial._trial_id)
+    raise StudyError(f"study {study.study_name!r} has no trial {number}")
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    """The name, or with underscores after it one that no parameter has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(_labels(distribution))
+    if isinstance(distribution, IntDistribution):
+        return Integer(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    if isinstance(distribution, FloatDistribution):
+        return Real(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    raise StudyError(f"parameter {name!r} needs one of Optuna's distributions, but got {distribution!r}")
+
+
+def _labels(distribution: CategoricalDistribution) -> list[str]:
+    """The choices' texts; numbered where two are the same, or where one reads as unknown."""
+    labels = [cells.text(c) if isinstance(c, Known) else str(c) for c in distribution.choices]
+    try:
+        Categorical(labels)
+    except SpaceError:
+        return [f"{i}: {label}" for i, label in enumerate(labels)]
+    return labels
+
+
+def _to_known(distribution: BaseDistribution, value: Any) -> Known:
+    """Optuna's value as ours: of a category its label."""
+    if isinstance(distribution, CategoricalDistribution):
+        return _labels(distribution)[int(distribution.to_internal_repr(value))]
+    return value  # type: ignore[no-any-return]
+
+
+def _from_known(distribution: BaseDistribution, value: Known) -> Any:
+    """Our value as Optuna's."""
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[_labels(distribution).index(str(value))]
+    return float(value) if isinstance(distribution, FloatDistribution) else value
+
+
+def _to_json(number: int, name: str, distribution: BaseDistribution, value: Any) -> object:
+    """A checked record of one value: None, a number, a category, or a text such as 300±15."""
+    choices = distribution.choices if isinstance(distribution, CategoricalDistribution) else ()
+    if cells.is_unknown(value) and (value is None or value not in choices):
+        return None
+    try:
+        if not choices:
+            cell = read_cell(_parameter(name, distribution), value, keep_outside=True)
+            return cell if isinstance(cell, Known) else cells.text(cell)
+        if value not in choices:
+            raise CellError(f"expected one of {', '.join(map(repr, choices))}, but got {value!r}")
+        return value
+    except CellError as error:
+        raise StudyError(f"trial {number}, parameter {name!r}: {error}") from None
+
+
+def _cell(trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Cell:
+    """What is known of a parameter: what was recorded, else what was asked, else nothing."""
+    record = trial.user_attrs.get(ACTUAL, {})
+    if name in record:
+        if record[name] is None:
+            return None
+        if isinstance(distribution, CategoricalDistribution):
+            return _to_known(distribution, record[name])
+        return read_cell(_parameter(name, distribution), record[name], keep_outside=True)
+    return _to_known(distribution, trial.params[name]) if name in trial.params else None
+
+
+def _cells(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Cell]:
+    """What is known of each parameter, and what was asked."""
+    recorded = {name: _cell(trial, name, distribution) for name, distribution in search_space.items()}
+    asked = {
+        RESERVED + name: _to_known(distribution, trial.params[name])
+        for name, distribution in search_space.items()
+        if name in trial.params
+    }
+    return {**recorded, **asked}
+
+
+def _outcome(trial: FrozenTrial) -> float | Any | None:
+    """The outcome, None while it runs; `...` for one that is no number, which teaches nothing."""
+    if trial.state is TrialState.RUNNING:
+        return None
+    return trial.value if trial.value is not None and np.isfinite(trial.value) else ...

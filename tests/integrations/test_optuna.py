@@ -1,0 +1,339 @@
+"""The sampler against an optimizer told by hand, through every way in which a trial can have gaps."""
+
+import copy
+import json
+import math
+import os
+import pickle
+
+import pytest
+
+if "BOMI_REQUIRE_ALL" not in os.environ:
+    pytest.importorskip("optuna", reason="these tests need bomi[optuna]")
+import numpy as np
+import optuna
+import pandas as pd
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
+
+import bomi
+from bomi.errors import MethodError, StudyError
+from bomi.integrations.optuna import ACTUAL, BomiSampler, actual_figure, actual_frame, record_actual
+
+DISTRIBUTIONS = {
+    "temperature": FloatDistribution(20, 400),
+    "time": FloatDistribution(60, 21600, log=True),
+    "passes": IntDistribution(1, 8),
+    "quench": CategoricalDistribution(["water", "oil", "air"]),
+}
+SPACE = {
+    "temperature": (20.0, 400.0),
+    "time": bomi.Real(60, 21600, log=True),
+    "passes": bomi.Integer(1, 8),
+    "quench": ["water", "oil", "air"],
+}
+HISTORY = [  # a parameter that a row does not name is a gap
+    ({"temperature": 100.0, "time": 600.0, "passes": 2, "quench": "oil"}, 1.0),
+    ({"time": 6000.0, "passes": 3, "quench": "air"}, 2.5),
+    ({"temperature": 300.0, "passes": 4, "quench": "water"}, 3.0),
+    ({"temperature": 200.0, "time": 3000.0, "quench": "water"}, 3.5),
+    ({"temperature": 250.0, "time": 900.0, "passes": 5}, 2.0),
+]
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    yield
+    optuna.logging.set_verbosity(before)
+
+
+def study_of(history=(), sampler=None, **settings):
+    study = optuna.create_study(direction="maximize", sampler=sampler or BomiSampler(seed=0), **settings)
+    for params, value in history:
+        study.add_trial(
+            create_trial(params=params, distributions={name: DISTRIBUTIONS[name] for name in params}, value=value)
+        )
+    return study
+
+
+def told(history):
+    frame = pd.DataFrame([{**params, "value": value} for params, value in history]).astype(object)
+    for name in SPACE:
+        frame["asked." + name] = frame[name]
+    return frame
+
+
+def test_the_search_space_is_the_union_although_every_parameter_is_missing_somewhere():
+    study = study_of(HISTORY[1:])
+    trial = study.ask()
+    assert set(optuna.search_space.intersection_search_space(study.trials)) == set()  # what others would be left with
+    space = study.sampler.infer_relative_search_space(study, study.trials[-1])
+    assert space == DISTRIBUTIONS
+    for name, distribution in DISTRIBUTIONS.items():
+        trial._suggest(name, distribution)
+    assert set(trial.params) == set(DISTRIBUTIONS)
+
+
+def test_it_suggests_what_an_optimizer_told_the_same_rows_by_hand_does():
+    study = study_of(HISTORY, sampler=BomiSampler(seed=3))
+    trial = study.ask(DISTRIBUTIONS)
+    seed = int(np.random.SeedSequence([3, trial.number]).generate_state(1)[0])
+    optimizer = bomi.Optimizer(SPACE, objective="value", seed=seed)
+    optimizer.tell(told(HISTORY))
+    assert trial.params == dict(optimizer.ask())
+
+
+def test_direction_minimize_looks_for_the_least():
+    study = optuna.create_study(sampler=BomiSampler(seed=0))
+    study.optimize(lambda trial: (trial.suggest_float("x", -5, 5) - 1) ** 2, n_trials=12)
+    assert study.best_value < 0.01
+
+
+def test_what_really_happened_is_what_the_optimizer_hears():
+    study = study_of()
+    trial = study.ask(DISTRIBUTIONS)
+    record_actual(trial, {"temperature": None, "time": 912.0})
+    record_actual(trial, {"passes": "2..4", "quench": "air"})  # adds to the first record
+    study.tell(trial, 7.0)
+    other = study.ask(DISTRIBUTIONS)
+    record_actual(other, {"temperature": bomi.Normal(300, 15), "time": np.float64(30000)})  # beyond its bounds
+    study.tell(other, 8.0)
+    assert study.trials[0].user_attrs == {
+        ACTUAL: {"temperature": None, "time": 912.0, "passes": "2..4", "quench": "air"}
+    }
+    frame = study.sampler.optimizer(study).frame().set_index("id")
+    assert frame.loc["0", ["time", "passes", "quench", "value"]].tolist() == [912.0, bomi.Interval(2, 4), "air", 7.0]
+    assert frame.loc["1", ["temperature", "time"]].tolist() == [bomi.Normal(300, 15), 30000.0]
+    assert pd.isna(frame.loc["0", "temperature"])
+    for name in DISTRIBUTIONS:
+        assert frame.loc["0", "asked." + name] == trial.params[name]
+
+
+@pytest.mark.parametrize("url", ["sqlite:///{}/study.db", "journal"])
+def test_the_record_survives_any_storage(url, tmp_path):
+    def storage():
+        if url == "journal":
+            backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "journal.log"))
+            return optuna.storages.JournalStorage(backend)
+        return url.format(tmp_path)
+
+    study = study_of(storage=storage(), study_name="s")
+    trial = study.ask(DISTRIBUTIONS)
+    record_actual(trial, {"temperature": None, "time": "900±60"})
+    study.tell(trial, 1.0)
+    again = optuna.load_study(study_name="s", storage=storage())
+    assert json.loads(json.dumps(again.trials[0].user_attrs[ACTUAL])) == {"temperature": None, "time": "900±60"}
+    pd.testing.assert_frame_equal(actual_frame(again), actual_frame(study))
+
+
+def test_a_trial_can_be_recorded_by_its_number_from_another_process(tmp_path):
+    url = f"sqlite:///{tmp_path}/study.db"
+    study_of(storage=url, study_name="s").ask(DISTRIBUTIONS)
+    again = optuna.load_study(study_name="s", storage=url, sampler=BomiSampler(seed=0))
+    record_actual(0, {"temperature": None}, study=again)
+    again.tell(0, 5.0)
+    assert actual_frame(again).loc[0, "gap.temperature"]
+    with pytest.raises(StudyError, match=r"study 's' has no trial 7"):
+        record_actual(7, {}, study=again)
+
+
+def test_a_record_that_cannot_be_made_says_why():
+    study = study_of()
+    trial = study.ask(DISTRIBUTIONS)
+    with pytest.raises(StudyError, match=r"trial 0 has not been asked for 'heat'; it has temperature, time, passes"):
+        record_actual(trial, {"heat": 1})
+    with pytest.raises(StudyError, match=r"trial 0, parameter 'passes': expected a whole number, but got 2.5"):
+        record_actual(trial, {"passes": 2.5})
+    with pytest.raises(
+        StudyError, match=r"trial 0, parameter 'quench': expected one of 'water', 'oil', 'air', but got 'brine'"
+    ):
+        record_actual(trial, {"quench": "brine"})
+    with pytest.raises(StudyError, match=r"a mapping of parameter to value, but got 3"):
+        record_actual(trial, 3)
+    assert study.trials[0].user_attrs == {}
+    study.tell(trial, 1.0)
+    with pytest.raises(StudyError, match=r"trial 0 is finished.*call record_actual before study.tell"):
+        record_actual(trial, {"temperature": None})
+    with pytest.raises(StudyError, match=r"takes a running trial.*but got FrozenTrial"):
+        record_actual(study.trials[0], {"temperature": None})  # Optuna would change this copy and say nothing
+
+
+def test_a_sampler_that_cannot_be_made_says_why():
+    with pytest.raises(MethodError, match="unknown method 'best'"):
+        BomiSampler(method="best")
+    with pytest.raises(StudyError, match="parameter 'x' needs one of Optuna's distributions, but got"):
+        BomiSampler({"x": (0, 1)})
+    study = study_of()
+    with pytest.raises(StudyError, match="has no parameters to learn about yet"):
+        study.sampler.optimizer(study)
+
+
+def test_running_trials_are_pending_experiments():
+    study = study_of(HISTORY)
+    running = [study.ask(DISTRIBUTIONS) for _ in range(3)]
+    optimizer = study.sampler.optimizer(study)
+    assert [row.id for row in optimizer.observations.pending] == ["5", "6", "7"]
+    assert [dict(row.asked) for row in optimizer.observations.pending] == [trial.params for trial in running]
+    places = [optimizer.space.to_unit(trial.params) for trial in running]
+    apart = [np.abs(a - b).max() for i, a in enumerate(places) for b in places[:i]]
+    assert min(apart) > 0.01
+
+
+def test_failed_and_pruned_trials_and_infinite_outcomes_teach_nothing():
+    study = study_of(HISTORY)
+    before = study.sampler.optimizer(study).frame()
+    study.tell(study.ask(DISTRIBUTIONS), state=TrialState.FAIL)
+    study.tell(study.ask(DISTRIBUTIONS), state=TrialState.PRUNED)
+    study.tell(study.ask(DISTRIBUTIONS), math.inf)
+    study.enqueue_trial({"temperature": 100.0})
+    pd.testing.assert_frame_equal(study.sampler.optimizer(study).frame(), before)
+    assert actual_frame(study)["state"].tolist() == ["COMPLETE"] * 5 + ["FAIL", "PRUNED", "COMPLETE", "WAITING"]
+
+
+def objective(trial):
+    x = trial.suggest_float("x", 0, 1)
+    y = trial.suggest_int("y", 1, 100, log=True)
+    if trial.number % 3 == 1:
+        record_actual(trial, {"x": None})
+    return -((x - 0.3) ** 2) - math.log(y / 20) ** 2
+
+
+def test_a_seed_repeats_a_study_also_after_a_restart_from_its_storage(tmp_path):
+    whole = study_of(sampler=BomiSampler(seed=4))
+    whole.optimize(objective, n_trials=8)
+    for part in range(2):
+        url = f"sqlite:///{tmp_path}/study.db"
+        study = optuna.create_study(
+            study_name="s", storage=url, direction="maximize", load_if_exists=part > 0, sampler=BomiSampler(seed=4)
+        )
+        study.optimize(objective, n_trials=4)
+    assert [trial.params for trial in study.trials] == [trial.params for trial in whole.trials]
+    other = study_of(sampler=BomiSampler(seed=5))
+    other.optimize(objective, n_trials=8)
+    assert other.trials[0].params != whole.trials[0].params
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda sampler: pickle.loads(pickle.dumps(sampler))])
+def test_a_copy_of_the_sampler_is_as_good_and_small(again):
+    study = study_of(HISTORY, sampler=BomiSampler(seed=1))
+    sampler = again(study.sampler)
+    assert len(pickle.dumps(study.sampler)) < 1000
+    trial = study.ask(DISTRIBUTIONS)
+    study.tell(trial, state=TrialState.FAIL)
+    frozen = study.trials[-1]
+    assert sampler.sample_relative(study, frozen, DISTRIBUTIONS) == trial.params
+
+
+def test_threads_share_one_sampler():
+    study = study_of()
+    study.optimize(objective, n_trials=8, n_jobs=2)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 8
+    assert len({tuple(trial.params.values()) for trial in study.trials}) == 8
+
+
+def test_workers_with_one_seed_that_see_the_same_trials_ask_for_different_points():
+    study = study_of(HISTORY)
+    first, second = (
+        study.sampler.sample_relative(study, study.trials[number], DISTRIBUTIONS)
+        for number in (study._storage.create_new_trial(study._study_id) for _ in range(2))
+    )
+    assert first != second
+
+
+def test_what_the_search_space_does_not_hold_is_drawn_at_random():
+    study = optuna.create_study(sampler=BomiSampler({"x": FloatDistribution(0, 1)}, seed=0))
+    for _ in range(3):
+        trial = study.ask()
+        trial.suggest_float("x", 0, 1)
+        assert 5 <= trial.suggest_int("new", 5, 9) <= 9
+        study.tell(trial, 1.0)
+    assert study.sampler.optimizer(study).space.names == ("x",)
+
+
+def test_a_range_that_changes_takes_the_latest_and_keeps_old_values():
+    study = study_of()
+    for high in (10, 20):
+        trial = study.ask()
+        trial.suggest_float("x", 0, high)
+        study.tell(trial, 1.0)
+    study.add_trial(create_trial(params={"x": 25.0}, distributions={"x": FloatDistribution(0, 30)}, value=0.0))
+    study.add_trial(create_trial(params={"x": 2.0}, distributions={"x": FloatDistribution(0, 5)}, value=0.0))
+    optimizer = study.sampler.optimizer(study)
+    assert optimizer.space == bomi.Space({"x": (0.0, 5.0)})
+    assert optimizer.frame()["x"].tolist() == [trial.params["x"] for trial in study.trials]
+    assert 0 <= optimizer.ask()["x"] <= 5
+
+
+@pytest.mark.parametrize("choices", [(None, "a"), (1, "1", True), ("?", "NA", ""), (0.5, 2, False)])
+def test_every_choice_that_optuna_takes_can_be_told_and_suggested(choices):
+    study = study_of()
+    distribution = CategoricalDistribution(choices)
+    for choice in choices:
+        study.add_trial(create_trial(params={"x": choice}, distributions={"x": distribution}, value=1.0))
+    trial = study.ask({"x": distribution})
+    assert any(trial.params["x"] is choice for choice in choices)
+    assert [row.recorded["x"] is None for row in study.sampler.optimizer(study).observations.done] == [False] * len(
+        choices
+    )
+    assert actual_frame(study)["gap.x"].sum() == 0
+
+
+def test_a_study_of_several_objectives_is_refused():
+    study = optuna.create_study(directions=["minimize", "maximize"], sampler=BomiSampler(seed=0))
+    with pytest.raises(StudyError, match=r"BomiSampler optimizes one objective, but study '.*' has 2"):
+        study.ask(DISTRIBUTIONS)
+    with pytest.raises(StudyError, match="one objective"):
+        actual_frame(study)
+
+
+def test_the_frame_has_asked_recorded_and_gap_columns_and_can_be_told():
+    study = study_of(HISTORY)
+    trial = study.ask(DISTRIBUTIONS)
+    record_actual(trial, {"temperature": None, "time": 70.0})
+    study.tell(trial, 4.0)
+    frame = actual_frame(study)
+    parts = [[name, "asked." + name, "gap." + name] for name in ("temperature", "time", "passes", "quench")]
+    assert frame.columns.tolist() == ["number", "state", "value", *(name for part in parts for name in part)]
+    assert frame["gap.temperature"].tolist() == [False, True, False, False, False, True]
+    assert frame["gap.time"].tolist() == [False, False, True, False, False, False]
+    assert frame.loc[5, ["time", "asked.time"]].tolist() == [70.0, trial.params["time"]]
+    optimizer = bomi.Optimizer(SPACE, objective="value", seed=0)
+    optimizer.tell(frame[frame["state"] == "COMPLETE"])
+    assert len(optimizer.observations.done) == 6
+    assert dict(optimizer.observations.done[5].asked) == trial.params
+
+
+def test_parameters_may_have_the_names_of_the_columns():
+    study = study_of()
+    trial = study.ask({name: FloatDistribution(0, 1) for name in ("value", "state")})
+    study.tell(trial, 3.0)
+    assert actual_frame(study).columns.tolist()[:3] == ["number", "state_", "value_"]
+    assert study.ask({name: FloatDistribution(0, 1) for name in ("value", "state")}).params.keys() == {"value", "state"}
+
+
+def test_the_figure_shows_every_value_once_and_its_bars_are_the_gaps():
+    study = study_of(HISTORY)
+    trial = study.ask(DISTRIBUTIONS)
+    record_actual(trial, {"temperature": None, "time": 70.0, "quench": None})
+    study.tell(trial, 4.0)
+    figure = actual_figure(study)
+    shown = {}
+    for trace in figure.data:
+        shown.setdefault(trace.name, []).extend(zip(trace.x, trace.y, strict=True))
+    assert {name: len(points) for name, points in shown.items()} == {
+        "as asked, or from the history": 4 * 5 - 4 + 1,
+        "recorded otherwise": 1,
+        "not known: 5 % to 95 %": 4 + 2,
+        "asked, but it was otherwise": 3,
+    }
+    assert shown["recorded otherwise"] == [(5, 70.0)]
+    gaps = BomiSampler(seed=0).optimizer(study).gaps()
+    row = gaps[(gaps["row"] == 5) & (gaps["parameter"] == "temperature")].iloc[0]
+    (bar,) = (t for t in figure.data if t.name.startswith("not known") and t.yaxis == "y")
+    place = list(bar.x).index(5)
+    assert bar.y[place] == pytest.approx(row["50 %"])
+    assert bar.y[place] + bar.error_y.array[place] == pytest.approx(row["95 %"])
+    assert bar.y[place] - bar.error_y.arrayminus[place] == pytest.approx(row["5 %"])
+    assert [trace.name for trace in figure.data if trace.showlegend] == list(shown)
