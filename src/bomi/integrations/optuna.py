@@ -56,6 +56,12 @@ class BomiSampler(BaseSampler):
         self._seed = secrets.randbits(32) if seed is None else seed
         Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # a wrong name or seed is told now, not in a trial
 
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """A trial that begins has no record yet: Optuna hands that of a lost worker's trial on to its repetition."""
+        if trial.user_attrs.get(ACTUAL):
+            study._storage.set_trial_user_attr(trial._trial_id, ACTUAL, {})
+            trial.user_attrs[ACTUAL] = {}
+
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The given search space, or the union of what the trials have; without parameters of a single value."""
         space = self._search_space
@@ -130,27 +136,33 @@ def record_actual(trial: Trial | int, actual: Mapping[str, object], *, study: St
     need not be named. It is kept in the trial's user attributes. A trial can be given by its number, with its study.
     """
     if isinstance(trial, int) and study is not None:
-        trial = _live(study, trial)
-    if not isinstance(trial, Trial):
+        known: Trial | FrozenTrial = _numbered(study, trial)
+    elif isinstance(trial, Trial):
+        known, study = trial, trial.study
+    else:
         raise StudyError(
             "record_actual takes a running trial, as study.ask() or the objective gets it, "
             f"or a number with study=..., but got {type(trial).__name__} {trial!r}"
         )
     if not isinstance(actual, Mapping):
         raise StudyError(f"what really happened is a mapping of parameter to value, but got {actual!r}")
-    asked = trial.distributions
+    number, asked = known.number, known.distributions
     strange = [name for name in actual if name not in asked]
     if strange:
         raise StudyError(
-            f"trial {trial.number} has not been asked for {', '.join(map(repr, strange))}; "
+            f"trial {number} has not been asked for {', '.join(map(repr, strange))}; "
             f"it has {', '.join(asked) or 'no parameters yet'}"
         )
-    record = {name: _to_json(trial.number, name, asked[name], value) for name, value in actual.items()}
+    record = {name: _to_json(number, name, asked[name], value) for name, value in actual.items()}
+    record = {**known.user_attrs.get(ACTUAL, {}), **record}
     try:
-        trial.set_user_attr(ACTUAL, {**trial.user_attrs.get(ACTUAL, {}), **record})
+        if isinstance(known, Trial):
+            known.set_user_attr(ACTUAL, record)
+        else:
+            study._storage.set_trial_user_attr(known._trial_id, ACTUAL, record)
     except optuna.exceptions.UpdateFinishedTrialError:
         raise StudyError(
-            f"trial {trial.number} is finished, and Optuna keeps finished trials as they are: "
+            f"trial {number} is finished, and Optuna keeps finished trials as they are: "
             "call record_actual before study.tell, or before the objective returns"
         ) from None
 
@@ -268,11 +280,10 @@ def _one_objective(study: Study) -> None:
         )
 
 
-def _live(study: Study, number: int) -> Trial:
-    """The trial of this number, to be written to."""
+def _numbered(study: Study, number: int) -> FrozenTrial:
     for trial in study.get_trials(deepcopy=False):
         if trial.number == number:
-            return Trial(study, trial._trial_id)
+            return trial
     raise StudyError(f"study {study.study_name!r} has no trial {number}")
 
 
