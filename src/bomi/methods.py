@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Protocol
 
 import torch
+from botorch.acquisition.acquisition import AcquisitionFunction, OneShotAcquisitionFunction
 from torch import Tensor
 
 from bomi import acquisition
@@ -27,6 +28,7 @@ from bomi.space import Space
 from bomi.surrogates import gaussian_process
 from bomi.surrogates.gaussian_process import GaussianProcess
 from bomi.surrogates.kernels import AdditiveMatern, Kernel, SquaredExponential
+from bomi.surrogates.mixture import Mixture
 from bomi.surrogates.uncertain_inputs import fit_uncertain
 from bomi.worlds import Completed, Scaling, Table, min_max, standard
 
@@ -142,16 +144,54 @@ class ExpectedImprovement:
         return score
 
 
+@dataclass(frozen=True)
+class Botorch:
+    """One of BoTorch's acquisition functions, of the worlds as one model; what it draws at random follows from t."""
+
+    factory: Callable[[Mixture], AcquisitionFunction]
+
+    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
+        """The function that the factory makes, at one point at a time."""
+        mixture = Mixture(model)
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(t)
+            made = self.factory(mixture)
+        if not isinstance(made, AcquisitionFunction):
+            raise MethodError(f"`acquisition` must make one of BoTorch's acquisition functions, but it made {made!r}")
+        if isinstance(made, OneShotAcquisitionFunction):
+            raise MethodError(
+                f"{type(made).__name__} looks for several points at once; optimize it by BoTorch's optimize_acqf, "
+                "on a bomi.integrations.botorch.WorldsModel"
+            )
+        with torch.random.fork_rng(devices=()), torch.no_grad():
+            torch.manual_seed(t)
+            made(mixture.baseline[:1])  # some draw their samples when first called
+
+        def score(points: Tensor) -> Tensor:
+            return torch.cat([made(part.unsqueeze(-2)) for part in points.split(_TOGETHER)])
+
+        return score
+
+
+_TOGETHER = 64  # points whose samples are held in memory at a time
+
 ACQUISITIONS: dict[str, Acquisition] = {"ei": ExpectedImprovement(), "ucb-mi": UpperConfidenceBound()}
 
 
-def find_acquisition(name: str | Acquisition) -> Acquisition:
-    """An acquisition by name."""
+def find_acquisition(name: str | Acquisition | Callable[[Mixture], AcquisitionFunction]) -> Acquisition:
+    """An acquisition by name, or one of BoTorch's by what makes it."""
     if isinstance(name, str):
         if name not in ACQUISITIONS:
             raise MethodError(f"unknown acquisition {name!r}; the known ones are {', '.join(ACQUISITIONS)}")
         return ACQUISITIONS[name]
-    return name
+    if hasattr(name, "score"):
+        return name
+    if callable(name):
+        return Botorch(name)
+    raise MethodError(
+        f"`acquisition` must be one of {', '.join(ACQUISITIONS)}, an Acquisition, or a function that makes one of "
+        f"BoTorch's from a model, but got {name!r}"
+    )
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,9 @@ from bomi.worlds import Completed, Scaling, Table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from botorch.acquisition.acquisition import AcquisitionFunction
+
+    from bomi.surrogates.mixture import Mixture
 
 SIGNS = {"maximize": 1.0, "minimize": -1.0}
 SMALL = 1000  # rows up to which a second thread costs more than it brings
@@ -155,7 +158,8 @@ class Optimizer:
     """Finds the best setting of an experiment some of whose inputs may be missing.
 
     `method` is a name of `bomi.METHODS` or a `Method`; `worlds` is how many completed tables it draws, if it draws any;
-    `acquisition` is "ei", "ucb-mi" or an `Acquisition`, where another than the method's own is wished.
+    `acquisition`, where another than the method's own is wished, is "ei", "ucb-mi", an `Acquisition`, or what makes one
+    of BoTorch's from a model: `lambda model: LogExpectedImprovement(model, best_f=model.best_f)`.
 
     >>> optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
     >>> suggestion = optimizer.ask()
@@ -171,7 +175,7 @@ class Optimizer:
         method: str | Method = DEFAULT,
         seed: int | None = None,
         worlds: int | None = None,
-        acquisition: str | Acquisition | None = None,
+        acquisition: str | Acquisition | Callable[[Mixture], AcquisitionFunction] | None = None,
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
         if goal not in SIGNS:
@@ -412,17 +416,23 @@ class Optimizer:
 
         The worlds' mean, and their spread by the law of total variance.
         """
+        model, scaling = self.learned()
+        with torch.no_grad():
+            means, variances = model.moments(torch.from_numpy(places))
+        total = variances.mean(0) + means.var(0, correction=0)
+        mean, sd = scaling.to_outcome(means.mean(0), total.sqrt())
+        return SIGNS[self.goal] * mean.numpy(), sd.numpy()
+
+    @_calm
+    def learned(self) -> tuple[GaussianProcess, Scaling]:
+        """The fitted processes, one for each world, and the scaling of the outcomes that they were fitted to."""
         fit = self._learn()
         if not self._has_model():
             raise MethodError(
                 f"method {self.method.name!r} has no model of these rows: it can use {fit.completed.inputs.shape[1]} "
                 f"of them and needs {self.method.rows}; tell more outcomes, or take another method"
             )
-        with torch.no_grad():
-            means, variances = fit.model.moments(torch.from_numpy(places))
-        total = variances.mean(0) + means.var(0, correction=0)
-        mean, sd = fit.scaling.to_outcome(means.mean(0), total.sqrt())
-        return SIGNS[self.goal] * mean.numpy(), sd.numpy()
+        return fit.model, fit.scaling
 
     @_calm
     def gap_draws(self) -> list[GapDraws]:

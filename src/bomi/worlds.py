@@ -137,7 +137,8 @@ class Scaling:
         z = (outcomes - self.center) / self.unit
         return ((torch.asinh(self.bend * z) / self.bend if self.bend else z) - self.shift) / self.scale
 
-    def _to_outcomes(self, targets: Tensor) -> Tensor:
+    def to_outcomes(self, targets: Tensor) -> Tensor:
+        """Targets as outcomes, larger is better."""
         w = targets * self.scale + self.shift
         if self.bend:
             most = 700 - max(np.log(self.unit), 0.0)  # what the largest number can hold
@@ -146,7 +147,7 @@ class Scaling:
 
     def to_outcome(self, mean: Tensor, sd: Tensor) -> tuple[Tensor, Tensor]:
         """A prediction of the target as one of the outcome: its middle, and half the width of one sd to either side."""
-        return self._to_outcomes(mean), (self._to_outcomes(mean + sd) - self._to_outcomes(mean - sd)) / 2
+        return self.to_outcomes(mean), (self.to_outcomes(mean + sd) - self.to_outcomes(mean - sd)) / 2
 
 
 def min_max(outcomes: Tensor) -> Scaling:

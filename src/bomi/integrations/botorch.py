@@ -1,0 +1,45 @@
+"""BoTorch: the completed worlds as a model that its acquisitions and `optimize_acqf` take."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from bomi.errors import MethodError
+from bomi.optimizer import SIGNS, Optimizer
+from bomi.surrogates import gaussian_process
+from bomi.surrogates.mixture import Mixture, MixturePosterior
+from bomi.worlds import Completed, Scaling
+
+__all__ = ["MixturePosterior", "WorldsModel"]
+
+
+class WorldsModel(Mixture):
+    """What an optimizer has learned, as one BoTorch model of f: a mixture over the worlds that its gaps allow.
+
+    Inputs are places of the unit cube, `optimizer.space.to_unit(setting)`. Outcomes are the optimizer's targets:
+    scaled to be about one in size, tails drawn in where they are heavy, and larger is better whatever the goal, as
+    BoTorch has it. `to_targets` and `to_outcomes` convert; the map is monotone but not always linear, so convert
+    samples and quantiles, not variances. Pending experiments are not part of it: give them as `X_pending`.
+
+    `WorldsModel(completed)` takes worlds of your own, `bomi.worlds.Completed`; their targets are taken as they are.
+    """
+
+    def __init__(self, source: Optimizer | Completed) -> None:
+        if isinstance(source, Optimizer):
+            worlds, scaling = source.learned()
+            sign = SIGNS[source.goal]
+        elif isinstance(source, Completed):
+            worlds, scaling, sign = gaussian_process.fit(source.inputs, source.targets), Scaling(), 1.0
+        else:
+            raise MethodError(f"WorldsModel takes an Optimizer or Completed worlds, but got {type(source).__name__}")
+        super().__init__(worlds)
+        self._scaling, self._sign = scaling, sign
+
+    def to_targets(self, outcomes: Tensor) -> Tensor:
+        """Outcomes in the user's unit as the model has them."""
+        return self._scaling.to_targets(self._sign * torch.as_tensor(outcomes, dtype=torch.float64))
+
+    def to_outcomes(self, targets: Tensor) -> Tensor:
+        """Targets, such as samples of the posterior, in the user's unit."""
+        return self._sign * self._scaling.to_outcomes(targets)
