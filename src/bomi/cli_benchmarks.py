@@ -23,6 +23,7 @@ Methods = Annotated[str, typer.Option(help='Methods, such as "bomi,mean,bomi:wor
 Repeats = Annotated[int, typer.Option(min=1, help="Runs of each method; more than before adds to the results.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for results and report.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.", show_default="one for each core")]
+Engine = Annotated[str, typer.Option(help="Where runs are made: local, dask (--jobs processes) or dask://HOST:PORT.")]
 Initial = Annotated[Path | None, typer.Option(help="Folder of initial data; without it, own seeded rows.")]
 
 CORES = os.cpu_count() or 1
@@ -51,6 +52,7 @@ def bench(
     initial: Initial = None,
     output: Output = None,
     jobs: Jobs = CORES,
+    engine: Engine = "local",
 ) -> None:
     """Compare methods on problems whose inputs go missing. Stop it when you like: it goes on where it was."""
     with _mistakes():
@@ -65,7 +67,8 @@ def bench(
             for name in problems
         ]
         folder = output or Path("results") / "bench"
-        _run(cases, split(methods), repeats, folder, jobs, title="Comparison on " + ", ".join(c.label for c in cases))
+        title = "Comparison on " + ", ".join(case.label for case in cases)
+        _run(cases, split(methods), repeats, folder, jobs, engine, title=title)
 
 
 def reproduce(
@@ -76,6 +79,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="A small version of the same, in minutes.")] = False,
     output: Output = None,
     jobs: Jobs = CORES,
+    engine: Engine = "local",
 ) -> None:
     """Make the figures of the paper. Stop it when you like: it goes on where it was."""
     with _mistakes():
@@ -84,17 +88,22 @@ def reproduce(
 
         chosen = find(experiment, initial=initial, quick=quick, methods=split(methods) if methods else None)
         folder = output or Path("results") / (chosen.name + ("-quick" if quick else ""))
-        _run(chosen.cases, chosen.methods, repeats or chosen.repeats, folder, jobs, title=chosen.title)
+        _run(chosen.cases, chosen.methods, repeats or chosen.repeats, folder, jobs, engine, title=chosen.title)
 
 
-def _run(cases: Sequence[Case], methods: Sequence[str], repeats: int, folder: Path, jobs: int, *, title: str) -> None:
+def _run(
+    cases: Sequence[Case], methods: Sequence[str], repeats: int, folder: Path, jobs: int, engine: str, *, title: str
+) -> None:
     """Sweep, report, and print the final values."""
+    from bomi.benchmarks.engines import find_engine
     from bomi.benchmarks.report import default_reference, write_report
     from bomi.benchmarks.runner import sweep
     from bomi.benchmarks.scores import markdown
 
     with _progress(title) as progress:
-        found = sweep(cases, methods, repeats=repeats, path=folder / "results.jsonl", processes=jobs, progress=progress)
+        made = find_engine(engine, jobs)
+        path = folder / "results.jsonl"
+        found = sweep(cases, methods, repeats=repeats, path=path, engine=made, progress=progress)
     page = write_report(found, folder, title=title)
     typer.echo(markdown(found, reference=default_reference(found)))
     typer.echo(f"report: {page}", err=True)

@@ -1,0 +1,81 @@
+"""Where the runs of a sweep are made: by the processes of this machine, or by the workers of a Dask cluster.
+
+A run follows from its job alone, so that every engine gives the same runs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from bomi.benchmarks import results
+from bomi.benchmarks.results import Run
+from bomi.benchmarks.runner import Engine, Job, local
+from bomi.errors import BenchmarkError
+
+SCHEME = "dask://"
+PATIENCE = 10  # seconds to wait for a scheduler
+
+
+def find_engine(name: str, processes: int) -> Engine:
+    """The engine of this name: `local`, `dask` (a cluster of `processes` here) or `dask://HOST:PORT`."""
+    if name == "local":
+        return local(processes)
+    if name == "dask":
+        return dask(None, processes)
+    if name.startswith(SCHEME) and len(name) > len(SCHEME):
+        return dask("tcp://" + name.removeprefix(SCHEME))
+    raise BenchmarkError(f"unknown engine {name!r}; the known ones are local, dask and dask://HOST:PORT")
+
+
+def dask(address: str | None, processes: int = 1) -> Engine:
+    """The workers of the Dask scheduler at an address, or of a cluster of its own on this machine.
+
+    The runs of a worker that is lost are made again by the others. Workers must have the same versions as this program.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise BenchmarkError('this engine needs Dask; install it by: pip install "bomi[dask]"') from None
+
+    def engine(work: Callable[[Job], Run], jobs: Sequence[Job]) -> Iterator[Run]:
+        with ExitStack() as stack:
+            if address is None:
+                cluster: Any = distributed.LocalCluster(
+                    n_workers=processes, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
+                )
+                stack.enter_context(cluster)
+            else:
+                cluster = address
+            try:
+                client = distributed.Client(cluster, timeout=PATIENCE, set_as_default=False)
+            except OSError as error:
+                raise BenchmarkError(f"no Dask scheduler answers at {address}: {error}") from None
+            stack.enter_context(client)
+            task = partial(_work, work, results.versions())
+            futures = client.map(task, jobs, pure=False)
+            finished = distributed.as_completed(futures, with_results=True, loop=client.loop)
+            del futures  # a result that somebody still holds would be computed again if its worker were lost
+            try:
+                for future, run in finished:
+                    future.release()
+                    del future
+                    yield run
+            except distributed.scheduler.KilledWorker as error:
+                raise BenchmarkError(f"a run has taken every worker with it that tried it: {error}") from None
+            except ModuleNotFoundError as error:
+                raise BenchmarkError(f"the workers of the Dask cluster lack something: {error}") from None
+
+    return engine
+
+
+def _work(work: Callable[[Job], Run], versions: dict[str, str], job: Job) -> Run:
+    """Make a run, on a worker that has these versions."""
+    here = results.versions()
+    other = [f"{name} {here[name]} instead of {version}" for name, version in versions.items() if here[name] != version]
+    if other:
+        raise BenchmarkError(f"a worker of the Dask cluster has {', '.join(other)}; results of both are never mixed")
+    return work(job)
