@@ -119,9 +119,9 @@ def hyper_posterior(Z: Tensor, prior: Prior) -> NormalWishart:
 
 
 def draw_factors(
-    other: Tensor, hyper: Hyper, R: Tensor, observed: Tensor, prior: Prior, generator: Generator
+    other: Tensor, hyper: Hyper, R: Tensor, observed: Tensor, prior: Prior, generator: Generator | None
 ) -> Tensor:
-    """One factor for each row of R, given those of the columns: (..., J, K) -> (..., N, K).
+    """One factor for each row of R, given those of the columns: (..., J, K) -> (..., N, K). Without chance, its mean.
 
     U_i ~ N(m_i, P_i^-1),  P_i = Lambda + alpha sum_{j observed} V_j V_j^T,
     m_i = P_i^-1 (Lambda mu + alpha sum_{j observed} V_j R_ij).  Transpose R and observed to draw V given U.
@@ -136,7 +136,9 @@ def draw_factors(
     # With P = L L^T: L^-T (L^-1 pull + z) has the mean P^-1 pull and the covariance P^-1.
     L = torch.linalg.cholesky(P)
     centre: Tensor = torch.linalg.solve_triangular(L, pull.unsqueeze(-1), upper=False)
-    draw: Tensor = torch.linalg.solve_triangular(L.mT, centre + normal(centre, generator), upper=True)
+    if generator is not None:
+        centre = centre + normal(centre, generator)
+    draw: Tensor = torch.linalg.solve_triangular(L.mT, centre, upper=True)
     return draw.squeeze(-1)
 
 
@@ -168,17 +170,23 @@ def draw_tables(R: Tensor, *, tables: int, rank: int, noise: float, sweeps: int,
     >>> draw_tables(R, tables=5, rank=15, noise=0.01, sweeps=40, generator=Generator().manual_seed(0)).shape
     torch.Size([5, 2, 2])
     """
+    state = run_chains(R, chains=tables, prior=Prior(rank=rank, noise=noise), sweeps=sweeps, generator=generator)
+    mean = state.U @ state.V.mT
+    guess = mean + math.sqrt(noise) * normal(mean, generator)
+    R = R.to(torch.float64).expand(tables, *R.shape)
+    return R.where(~R.isnan(), guess.clamp(0, 1))
+
+
+def run_chains(R: Tensor, *, chains: int, prior: Prior, sweeps: int, generator: Generator) -> State:
+    """Where chains are after so many sweeps over a table R (N, J) with NaN for gaps."""
     if R.ndim != 2 or 0 in R.shape:
         raise TableError(f"a table needs at least one row and one column, but got the shape {tuple(R.shape)}")
-    prior = Prior(rank=rank, noise=noise)
-    R = R.to(torch.float64).expand(tables, *R.shape)
+    R = R.to(torch.float64).expand(chains, *R.shape)
     observed = ~R.isnan()
     state = init(R, observed, prior, generator)
     for _ in range(sweeps):
         state = step(state, R, observed, prior, generator)
-    mean = state.U @ state.V.mT
-    guess = mean + math.sqrt(noise) * normal(mean, generator)
-    return R.where(observed, guess.clamp(0, 1))
+    return state
 
 
 @dataclass(frozen=True)

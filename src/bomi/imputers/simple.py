@@ -58,9 +58,7 @@ class Mode:
             filled = inputs.copy()
             for parameter, columns in zip(parameters, table.space.columns, strict=True):
                 known = inputs[~np.isnan(inputs[:, columns.start]), columns]
-                filled[np.isnan(inputs[:, columns.start]), columns] = _mode(
-                    known, discrete=parameter.levels is not None
-                )
+                filled[np.isnan(inputs[:, columns.start]), columns] = mode(known, discrete=parameter.levels is not None)
             return filled
 
         return fill_once(table, modes)
@@ -80,7 +78,7 @@ def _without_gaps(table: Table, inputs: torch.Tensor) -> Completed:
     return Completed(inputs[keep][None], table.targets[keep], rows=keep.nonzero()[:, 0])
 
 
-def _mode(known: Array, *, discrete: bool) -> Array:
+def mode(known: Array, *, discrete: bool) -> Array:
     """The commonest row of a discrete parameter's columns, or the peak of the density of a continuous one."""
     values, counts = np.unique(known, axis=0, return_counts=True)
     if discrete or len(values) < 3 or np.ptp(values) < 1e-9:  # no density to speak of

@@ -1,0 +1,176 @@
+"""scikit-learn: imputers for a Pipeline, those of bomi that scikit-learn has nothing like.
+
+The methods `mean` and `knn` are scikit-learn's own `SimpleImputer` and `KNNImputer`; `drop` and `suggest` fill nothing.
+All columns are numbers, NaN is a gap, and a column without a single value is filled with 0.
+
+    X  (n, d) the table      unit  (n, d) the same with each column's range as [0, 1]      Q draws
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.special import ndtr
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bomi.imputers import matrix_factorization
+from bomi.imputers.gap_priors import Columns
+from bomi.imputers.matrix_factorization import MatrixFactorization, Prior
+from bomi.imputers.posterior import Posterior
+from bomi.imputers.simple import mode
+from bomi.space import Array, Real, Space
+from bomi.worlds import Table, standard
+
+
+class _Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What the imputers share: the columns' ranges, and that only gaps are filled."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from a table; `y` is not used."""
+        self._learn(self._read(X, reset=True))
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """The table with its gaps filled."""
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        gaps = np.isnan(table)
+        if not gaps.any():
+            return table
+        unit = (table - self.low_) / self.span_
+        return np.asarray(np.where(gaps, self.low_ + self.span_ * np.clip(self._fill(unit), 0, 1), table))
+
+    def _read(self, X: Any, *, reset: bool) -> Array:
+        return np.array(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
+
+    def _unit(self, X: Array) -> Array:
+        """The table in the unit cube of its own ranges, which are kept."""
+        nothing = np.isnan(X).all(0)
+        known = np.where(nothing, 0.0, X)
+        low, high = np.nanmin(known, 0), np.nanmax(known, 0)
+        self.span_ = np.where(high > low, high - low, 1.0)
+        self.low_ = np.where(high > low, low, low - 0.5)  # a constant is in the middle of its range
+        return np.where(nothing, 0.5, (X - self.low_) / self.span_)
+
+    def _learn(self, X: Array) -> None:
+        raise NotImplementedError
+
+    def _fill(self, unit: Array) -> Array:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class ModeImputer(_Imputer):
+    """A gap is filled with the mode of its column: the peak of a kernel density estimate."""
+
+    def _learn(self, X: Array) -> None:
+        unit = self._unit(X)
+        self.modes_ = np.array([mode(column[~np.isnan(column), None], discrete=False)[0] for column in unit.T])
+
+    def _fill(self, unit: Array) -> Array:
+        return np.broadcast_to(self.modes_, unit.shape)
+
+
+class MatrixFactorizationImputer(_Imputer):
+    """A gap is filled by Bayesian matrix factorization (BPMF; Salakhutdinov and Mnih 2008), averaged over chains.
+
+    `fit` draws the factors of the columns; the factor of a row, known or new, is then its mean given the values that
+    the row has. Settings are those of the method `bomi`.
+    """
+
+    def __init__(
+        self,
+        *,
+        worlds: int = 5,
+        rank: int = 15,
+        noise: float = 0.01,
+        sweeps: int = 40,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.worlds = worlds
+        self.rank = rank
+        self.noise = noise
+        self.sweeps = sweeps
+        self.random_state = random_state
+
+    def _learn(self, X: Array) -> None:
+        MatrixFactorization(self.worlds, self.rank, self.noise, self.sweeps)  # checks them
+        self._prior = Prior(rank=self.rank, noise=self.noise)
+        self._chains = matrix_factorization.run_chains(
+            torch.from_numpy(self._unit(X)),
+            chains=self.worlds,
+            prior=self._prior,
+            sweeps=self.sweeps,
+            generator=_generator(self.random_state),
+        )
+
+    def _fill(self, unit: Array) -> Array:
+        R = torch.from_numpy(unit).expand(self.worlds, *unit.shape)
+        U = matrix_factorization.draw_factors(
+            self._chains.V, self._chains.row_hyper, R, ~R.isnan(), self._prior, generator=None
+        )
+        return (U @ self._chains.V.mT).mean(0).numpy()
+
+
+class PosteriorImputer(_Imputer):
+    """A gap is filled with its mean given the row's outcome y and its other columns, as the method `posterior` has it.
+
+    `fit_transform(X, y)` uses the outcomes of a table; its draws are kept in `worlds_` (Q, n, d), for those who want
+    to go on with each of them rather than with a mean. `transform` is for rows whose outcome is not known: it fills
+    with the mean given the other columns alone.
+    """
+
+    def __init__(self, *, worlds: int = 20, random_state: int | np.random.RandomState | None = None) -> None:
+        self.worlds = worlds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from a table and its outcomes, which are needed."""
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=True)
+        unit = torch.from_numpy(self._unit(X))
+        space = Space({f"x{j}": Real(0, 1) for j in range(unit.shape[1])})
+        outcomes = torch.from_numpy(np.array(y, dtype=np.float64))
+        targets = standard(outcomes).to_targets(outcomes)
+        table = Table(space, unit, torch.full_like(unit, torch.nan), targets)
+        drawn = Posterior(self.worlds)(table, _generator(self.random_state)).inputs.numpy()
+        self.worlds_ = np.where(np.isnan(X), self.low_ + self.span_ * drawn, X)
+        self._columns = Columns.of(unit, list(space.parameters.values()))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """The table with its gaps filled, given its outcomes."""
+        return np.asarray(self.fit(X, y).worlds_.mean(0))
+
+    def _fill(self, unit: Array) -> Array:
+        """E F^-1(Phi(z)) of each gap with z ~ N(m, s^2) given the row's other columns, by quadrature."""
+        points, weights = hermegauss(32)
+        filled = unit.copy()
+        for i, row in enumerate(unit):
+            gaps = np.flatnonzero(np.isnan(row))
+            if not len(gaps):
+                continue
+            mean, root = self._columns.conditional(torch.from_numpy(row), torch.from_numpy(gaps))
+            sd = root.square().sum(-1).sqrt()
+            for j, m, s in zip(gaps, mean.tolist(), sd.tolist(), strict=True):
+                values = np.interp(ndtr(m + s * points), self._columns.cdf[j], self._columns.nodes)
+                filled[i, j] = values @ weights / weights.sum()
+        return filled
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _generator(random_state: Any) -> torch.Generator:
+    seed = int(check_random_state(random_state).randint(2**31))
+    return torch.Generator().manual_seed(seed)

@@ -1,0 +1,108 @@
+"""The imputers as scikit-learn estimators: its own checks, and what each must fill."""
+
+import numpy as np
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bomi.integrations.sklearn import MatrixFactorizationImputer, ModeImputer, PosteriorImputer
+
+IMPUTERS = [
+    ModeImputer(),
+    MatrixFactorizationImputer(sweeps=5, random_state=0),
+    PosteriorImputer(worlds=2, random_state=0),
+]
+
+
+@parametrize_with_checks(IMPUTERS)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def together(n=60, seed=0):
+    """Columns that move together, with a fifth of the values blanked."""
+    rng = np.random.default_rng(seed)
+    a = rng.random(n)
+    whole = np.stack([10 * a, 5 - 3 * a + 0.1 * rng.normal(size=n), 100 + 20 * a + rng.normal(size=n)], 1)
+    X = whole.copy()
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[np.isnan(X).all(1)] = whole[np.isnan(X).all(1)]
+    return X, whole, a
+
+
+@pytest.mark.parametrize("imputer", IMPUTERS, ids=lambda imputer: type(imputer).__name__)
+def test_gaps_alone_are_filled_and_a_row_does_not_depend_on_the_others(imputer):
+    X, _, y = together()
+    imputer.fit(X[:40], y[:40])
+    filled = imputer.transform(X[40:])
+    known = ~np.isnan(X[40:])
+    assert np.isfinite(filled).all()
+    assert np.array_equal(filled[known], X[40:][known])
+    one_by_one = np.concatenate([imputer.transform(row[None]) for row in X[40:]])
+    np.testing.assert_allclose(one_by_one, filled, rtol=1e-9)
+    low, high = np.nanmin(X[:40], 0), np.nanmax(X[:40], 0)
+    gaps = np.where(known, (low + high) / 2, filled)
+    assert ((gaps >= low - 1e-9) & (gaps <= high + 1e-9)).all()
+    assert imputer.get_feature_names_out(["a", "b", "c"]).tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "imputer", [MatrixFactorizationImputer(random_state=0), PosteriorImputer(random_state=0)], ids=["bpmf", "posterior"]
+)
+def test_what_the_other_columns_say_is_used(imputer):
+    X, whole, y = together()
+    gaps = np.isnan(X[40:])
+    spans = np.ptp(whole, 0)
+
+    def error(filled):
+        return np.sqrt(np.mean(((filled - whole[40:]) / spans)[gaps] ** 2))
+
+    plain = SimpleImputer().fit(X[:40])
+    assert error(imputer.fit(X[:40], y[:40]).transform(X[40:])) < 0.6 * error(plain.transform(X[40:]))
+
+
+def test_the_mode_is_the_peak_of_the_density():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(3, 0.2, 200), rng.normal(8, 0.2, 50)])[:, None]
+    assert ModeImputer().fit(X).transform([[np.nan]]) == pytest.approx(3, abs=0.2)
+
+
+def test_the_outcome_tells_what_a_gap_was():
+    """y = x exactly, and nothing else says anything of x: only the outcome can."""
+    rng = np.random.default_rng(0)
+    x = rng.random(30)
+    X = np.stack([x, rng.random(30)], 1)
+    X[:5, 0] = np.nan
+    imputer = PosteriorImputer(random_state=0)
+    filled = imputer.fit_transform(X, x)
+    assert np.abs(filled[:5, 0] - x[:5]).max() < 0.1
+    assert np.abs(np.nanmean(X[:, 0]) - x[:5]).max() > 0.3
+    assert imputer.worlds_.shape == (20, 30, 2)
+    np.testing.assert_allclose(imputer.worlds_.mean(0), filled)
+    np.testing.assert_allclose(imputer.transform(X)[:5, 0], np.nanmean(X[:, 0]), atol=0.15)  # without it, the middle
+
+
+def test_a_column_without_a_value_is_filled_with_zero_and_a_constant_with_itself():
+    X = np.array([[np.nan, 4.0, 1.0], [np.nan, np.nan, 2.0], [np.nan, 4.0, 3.0], [np.nan, 4.0, np.nan]])
+    for imputer in IMPUTERS[::2]:
+        filled = imputer.fit(X, [1.0, 2.0, 3.0, 4.0]).transform(X)
+        np.testing.assert_allclose(filled[:, 0], 0, atol=1e-2)
+        np.testing.assert_allclose(filled[:, 1], 4, atol=1e-2)
+
+
+def test_it_is_part_of_a_pipeline():
+    X, _, y = together()
+    for imputer in IMPUTERS:
+        scores = cross_val_score(make_pipeline(imputer, LinearRegression()), X, y, cv=3)
+        assert scores.mean() > 0.6
+
+
+def test_a_random_state_repeats():
+    X, _, y = together()
+    for kind in (MatrixFactorizationImputer, PosteriorImputer):
+        first, second = (kind(random_state=3).fit_transform(X, y) for _ in range(2))
+        assert np.array_equal(first, second)
+        assert not np.array_equal(first, kind(random_state=4).fit_transform(X, y))
