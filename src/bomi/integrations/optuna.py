@@ -193,56 +193,58 @@ def actual_frame(study: Study) -> pd.DataFrame:
 def actual_figure(study: Study, sampler: BomiSampler | None = None) -> Figure:
     """What was asked and what happened, trial by trial, one panel a parameter; a plotly figure.
 
-    A bar is a value that is not known exactly: from 5 % to 95 % of what it may have been, with its middle; of a
-    category, the likeliest value. `sampler` works the gaps out; by default one with seed 0.
+    "unknown" is a value not known exactly: its bar goes from 5 % to 95 % of what it may have been, with its middle;
+    of a category it is the likeliest value. `sampler` works the gaps out; by default one with seed 0.
     """
     from plotly.subplots import make_subplots
 
     optimizer = (sampler or BomiSampler(seed=0)).optimizer(study)
     points = _points(optimizer)
     names, shown = optimizer.space.names, set()
-    figure = make_subplots(rows=len(names), shared_xaxes=True, vertical_spacing=0.06 / len(names))
-    for panel, name in enumerate(names, 1):
-        parameter = optimizer.space.parameters[name]
+    columns = 1 if len(names) <= 4 else 2
+    rows = -(-len(names) // columns)
+    figure = make_subplots(rows, columns, shared_xaxes="all", vertical_spacing=0.06 / rows, horizontal_spacing=0.12)
+    for place, name in enumerate(names):
+        panel: dict[str, Any] = {"row": place // columns + 1, "col": place % columns + 1}
         for kind, (color, symbol) in _KINDS.items():
             some = points[(points["parameter"] == name) & (points["kind"] == kind)]
             if some.empty:
                 continue
             reach = {"array": list(some["above"]), "arrayminus": list(some["below"]), "width": 0, "thickness": 3}
-            marker = {"color": color, "symbol": symbol, "size": 7, "line": {"color": color, "width": 2}}
             figure.add_scatter(
                 x=list(some["trial"]),
                 y=list(some["value"]),
                 error_y=reach if some["above"].any() or some["below"].any() else None,
                 mode="markers",
-                marker=marker,
+                marker={"color": color, "symbol": symbol, "size": 6, "line": {"color": color, "width": 2}},
                 name=kind,
                 legendgroup=kind,
                 showlegend=kind not in shown,
-                row=panel,
-                col=1,
+                **panel,
             )
             shown.add(kind)
-        log = getattr(parameter, "log", False)
-        kind = "category" if isinstance(parameter, Categorical) else "log" if log else "linear"
-        figure.update_yaxes(type=kind, title=name, row=panel, col=1)
+        parameter = optimizer.space.parameters[name]
         if isinstance(parameter, Categorical):
-            figure.update_yaxes(categoryorder="array", categoryarray=list(parameter.values), row=panel, col=1)
-    figure.update_xaxes(title="trial", row=len(names), col=1)
+            order = {"type": "category", "categoryorder": "array", "categoryarray": list(parameter.values)}
+            figure.update_yaxes(title=name, **order, **panel)
+        elif parameter.log:
+            figure.update_yaxes(title=name, type="log", dtick=1, **panel)
+        else:
+            figure.update_yaxes(title=name, **panel)
+    figure.update_xaxes(title="trial", row=rows)
     figure.update_layout(
         template="plotly_white",
-        height=100 + 140 * len(names),
-        margin={"t": 60, "b": 40},
+        margin={"t": 40, "b": 40, "l": 60, "r": 20},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0.0},
     )
     return figure
 
 
 _KINDS = {  # colours that also the colour-blind tell apart (P. Tol), and plotly's symbols
-    "asked, but it was otherwise": ("#bbbbbb", "circle-open"),
-    "as asked, or from the history": ("#4477aa", "circle"),
-    "recorded otherwise": ("#228833", "diamond"),
-    "not known: 5 % to 95 %": ("#ee6677", "line-ew"),
+    "what was asked": ("#bbbbbb", "circle-open"),
+    "as asked": ("#4477aa", "circle"),
+    "otherwise": ("#228833", "diamond"),
+    "unknown": ("#ee6677", "line-ew"),
 }
 
 

@@ -1,0 +1,109 @@
+"""optuna-dashboard shows a study of ours and its figure.
+
+`python tests/integrations/test_dashboard.py` takes the picture of docs/integrations/optuna.md anew.
+"""
+
+import os
+import shutil
+import sys
+import threading
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
+
+if "BOMI_REQUIRE_ALL" not in os.environ:
+    for name in ("optuna", "optuna_dashboard", "playwright"):
+        pytest.importorskip(name, reason=f"these tests need {name}")
+import numpy as np
+import optuna
+from optuna_dashboard import save_plotly_graph_object, wsgi
+from playwright.sync_api import expect, sync_playwright
+
+import bomi
+from bomi.benchmarks import demo
+from bomi.integrations.optuna import BomiSampler, actual_figure, record_actual
+
+PICTURE = Path(__file__).parents[2] / "docs" / "integrations" / "dashboard.png"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+def experiment(trial):
+    """One ageing treatment: now and then the thermostat fails, or the timer is late."""
+    setting = {
+        "temperature": trial.suggest_int("temperature", 120, 240),
+        "time": trial.suggest_float("time", 0.5, 100, log=True),
+        "cooling": trial.suggest_float("cooling", 1, 200, log=True),
+        "quench": trial.suggest_categorical("quench", ["water", "oil", "air"]),
+    }
+    rng = np.random.default_rng(trial.number)
+    luck = rng.random()
+    if luck < 0.3:
+        setting["temperature"] = float(np.clip(setting["temperature"] + rng.normal(0, 15), 120, 240))
+        record_actual(trial, {"temperature": None if luck < 0.15 else bomi.Normal(setting["temperature"], 4)})
+    elif luck < 0.4:
+        setting["time"] = min(1.5 * setting["time"], 100.0)
+        record_actual(trial, {"time": setting["time"]})
+    return demo.strength(setting)
+
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+@contextmanager
+def dashboard(study):
+    """The study's page, in a browser."""
+    with make_server("127.0.0.1", 0, wsgi(study._storage), handler_class=Quiet) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with sync_playwright() as play:
+                browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+                page = browser.new_page(viewport={"width": 1200, "height": 1700})
+                page.goto(f"http://127.0.0.1:{server.server_port}/dashboard/studies/{study._study_id}", timeout=120_000)
+                yield page
+                browser.close()
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def run(trials):
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(study_name="ageing of an alloy", direction="maximize", sampler=BomiSampler(seed=0))
+    study.optimize(experiment, n_trials=trials)
+    save_plotly_graph_object(study, actual_figure(study), graph_object_id="actual")
+    return study
+
+
+def looked_at(page):
+    """Wait until the study and the figure are there."""
+    expect(page.get_by_text("ageing of an alloy").first).to_be_visible(timeout=120_000)
+    for text in ("what was asked", "as asked", "unknown"):  # of the figure's legend
+        expect(page.locator("svg .legendtext", has_text=text).first).to_be_visible(timeout=120_000)
+
+
+def test_the_dashboard_shows_the_study_and_what_happened():
+    if CHROMIUM is None:
+        message = "no Chromium is installed (Debian's package chromium)"
+        pytest.fail(message) if "BOMI_REQUIRE_ALL" in os.environ else pytest.skip(message)
+    with dashboard(run(8)) as page:
+        looked_at(page)
+
+
+if __name__ == "__main__":
+    from PIL import Image
+
+    warnings.simplefilter("ignore")
+    with dashboard(run(40)) as page:
+        looked_at(page)
+        page.wait_for_timeout(5000)
+        page.screenshot(path=PICTURE, clip={"x": 60, "y": 0, "width": 1140, "height": 1690})
+    with Image.open(PICTURE) as taken:
+        small = taken.convert("RGB").resize((760, 1127), Image.Resampling.LANCZOS)
+    small.quantize(256, dither=Image.Dither.NONE).save(PICTURE, optimize=True)
+    sys.stdout.write(f"{PICTURE}\n")
