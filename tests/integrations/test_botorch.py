@@ -72,6 +72,22 @@ def test_mean_and_variance_follow_the_law_of_total_variance(model, optimizer):
     assert (posterior.variance.flatten() > variances.mean(0)).all()  # more than the average of the members
 
 
+@pytest.mark.parametrize("name", [name for name in bomi.METHODS if name != "random"])
+def test_every_method_that_learns_is_a_model_that_predicts_as_its_optimizer_does(name, optimizer):
+    told = bomi.Optimizer(SPACE, objective="f", method=name, seed=0)
+    told.tell(optimizer.frame())
+    model, X = WorldsModel(told), points(5)
+    posterior = model.posterior(X)
+    mean, sd = told.expected(X.numpy())
+    middle, half = told.learned()[1].to_outcome(posterior.mean.flatten(), posterior.variance.flatten().sqrt())
+    np.testing.assert_allclose(middle.detach().numpy(), mean, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(half.detach().numpy(), sd, rtol=1e-4, atol=1e-6)
+    assert model.bounds.shape == (2, 2)
+    assert model.baseline.shape[1] == 2
+    acquisition = qLogExpectedImprovement(model, best_f=model.best_f, sampler=SobolQMCNormalSampler(Size([16]), seed=0))
+    assert acquisition(points(3, 2)).isfinite().all()
+
+
 @pytest.mark.parametrize("sampler", [SobolQMCNormalSampler, IIDNormalSampler])
 def test_samples_have_the_moments_of_the_mixture_and_its_law(sampler):
     means = torch.tensor([[-3.0, 0.0], [1.0, 2.0], [2.0, -1.0]], dtype=torch.float64)
@@ -135,7 +151,7 @@ ACQUISITIONS = {
         model, best_f=model.best_f, sampler=SobolQMCNormalSampler(Size([64]), seed=0)
     ),
     "qLogNEI": lambda model: qLogNoisyExpectedImprovement(
-        model, model.baseline, sampler=SobolQMCNormalSampler(Size([64]), seed=0), cache_root=False
+        model, model.baseline, sampler=SobolQMCNormalSampler(Size([64]), seed=0)
     ),
     "qUCB": lambda model: qUpperConfidenceBound(model, beta=2.0, sampler=SobolQMCNormalSampler(Size([64]), seed=0)),
 }
@@ -155,6 +171,15 @@ def test_acquisitions_are_optimized_on_it(name, model, optimizer):
         assert value >= acquisition(points(128, q)).max() - 0.05
     settings = [optimizer.space.setting(one.numpy()) for one in place]
     assert all(0 <= setting["x"] <= 10 for setting in settings)
+
+
+def test_pending_points_lower_what_is_gained_beside_them(model):
+    def gain(pending):
+        sampler = SobolQMCNormalSampler(Size([64]), seed=0)
+        return qLogExpectedImprovement(model, best_f=model.best_f, sampler=sampler, X_pending=pending)
+
+    here = points(1, 1, seed=3)
+    torch.testing.assert_close(gain(here[0])(here + 1e-3), gain(None)(here), atol=0.05, rtol=0)  # adds nothing
 
 
 def test_the_best_mean_is_where_the_peak_is(model, optimizer):

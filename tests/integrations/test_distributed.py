@@ -19,7 +19,7 @@ from optuna.trial import TrialState
 from bomi.integrations.optuna import ACTUAL, actual_frame
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "distributed_campaign.py"
-TRIALS, HEARTBEAT = 80, 3
+TRIALS, HEARTBEAT = 80, 5
 METHOD = "suggest"  # the quickest one that learns
 
 

@@ -160,6 +160,47 @@ def test_a_record_that_cannot_be_made_says_why():
         record_actual(study.trials[0], {"temperature": None})  # Optuna would change this copy and say nothing
 
 
+def test_old_experiments_may_be_known_roughly():
+    study = study_of(HISTORY[:1])
+    study.add_trial(
+        create_trial(
+            params={"passes": 3},
+            distributions={"passes": DISTRIBUTIONS["passes"]},
+            user_attrs={ACTUAL: {"temperature": "150±8", "quench": "oil"}},
+            value=2.0,
+        )
+    )
+    row = study.sampler.optimizer(study).observations.done[1]
+    assert row.recorded == {"temperature": bomi.Normal(150, 8), "time": None, "passes": 3, "quench": "oil"}
+    assert row.asked == {"passes": 3}
+
+
+def test_a_trial_that_is_repeated_for_a_lost_worker_does_not_inherit_its_record():
+    study = study_of(HISTORY)
+    params = {name: HISTORY[0][0][name] for name in DISTRIBUTIONS}
+    study.add_trial(
+        create_trial(
+            state=TrialState.WAITING,
+            params=params,
+            distributions=DISTRIBUTIONS,
+            user_attrs={ACTUAL: {"temperature": None}},
+        )
+    )
+    trial = study.ask()
+    assert trial.params == params
+    assert trial.user_attrs[ACTUAL] == study.trials[-1].user_attrs[ACTUAL] == {}
+
+
+def test_trials_that_do_not_fit_the_search_space_say_which():
+    for distribution, message in (
+        (CategoricalDistribution(["brine", "air"]), "trial 0, parameter 'quench': expected one of 'brine', 'air', but"),
+        (FloatDistribution(0, 1), "trial 0, parameter 'quench': expected a number, .* but got 'oil'"),
+    ):
+        study = study_of(HISTORY, sampler=BomiSampler({"quench": distribution}))
+        with pytest.raises(StudyError, match=message):
+            study.ask({"quench": distribution})
+
+
 def test_a_sampler_that_cannot_be_made_says_why():
     with pytest.raises(MethodError, match="unknown method 'best'"):
         BomiSampler(method="best")

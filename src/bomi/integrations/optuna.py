@@ -316,11 +316,16 @@ def _labels(distribution: CategoricalDistribution) -> list[str]:
     return labels
 
 
-def _to_known(distribution: BaseDistribution, value: Any) -> Known:
+def _to_known(trial: FrozenTrial, name: str, distribution: BaseDistribution, value: Any) -> Known:
     """Optuna's value as ours: of a category its label."""
-    if isinstance(distribution, CategoricalDistribution):
-        return _labels(distribution)[int(distribution.to_internal_repr(value))]
-    return value  # type: ignore[no-any-return]
+    if not isinstance(distribution, CategoricalDistribution):
+        return value  # type: ignore[no-any-return]
+    if value not in distribution.choices:
+        raise StudyError(
+            f"trial {trial.number}, parameter {name!r}: expected one of {', '.join(map(repr, distribution.choices))}, "
+            f"but got {value!r}"
+        )
+    return _labels(distribution)[int(distribution.to_internal_repr(value))]
 
 
 def _from_known(distribution: BaseDistribution, value: Known) -> Any:
@@ -349,20 +354,22 @@ def _to_json(number: int, name: str, distribution: BaseDistribution, value: Any)
 def _cell(trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Cell:
     """What is known of a parameter: what was recorded, else what was asked, else nothing."""
     record = trial.user_attrs.get(ACTUAL, {})
-    if name in record:
-        if record[name] is None:
-            return None
-        if isinstance(distribution, CategoricalDistribution):
-            return _to_known(distribution, record[name])
-        return read_cell(_parameter(name, distribution), record[name], keep_outside=True)
-    return _to_known(distribution, trial.params[name]) if name in trial.params else None
+    value = record[name] if name in record else trial.params.get(name, ...)
+    if value is ... or (value is None and name in record):
+        return None
+    if isinstance(distribution, CategoricalDistribution):
+        return _to_known(trial, name, distribution, value)
+    try:
+        return read_cell(_parameter(name, distribution), value, keep_outside=True)
+    except CellError as error:
+        raise StudyError(f"trial {trial.number}, parameter {name!r}: {error}") from None
 
 
 def _cells(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Cell]:
     """What is known of each parameter, and what was asked."""
     recorded = {name: _cell(trial, name, distribution) for name, distribution in search_space.items()}
     asked = {
-        RESERVED + name: _to_known(distribution, trial.params[name])
+        RESERVED + name: _to_known(trial, name, distribution, trial.params[name])
         for name, distribution in search_space.items()
         if name in trial.params
     }

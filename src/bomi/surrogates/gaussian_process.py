@@ -54,6 +54,11 @@ class GaussianProcess(Model):
         return self.inputs.shape[:1]
 
     @property
+    def places(self) -> Tensor:
+        """Where the rows are, as points are asked about.  (Q, n, d)"""
+        return self.inputs
+
+    @property
     def hyper(self) -> Tensor:
         """The log hyper-parameters with the log noise last.  (Q, k + 1)"""
         return torch.cat([self.theta, self.noise[:, None]], -1)

@@ -132,13 +132,13 @@ class Mixture(Model):
     @property
     def bounds(self) -> Tensor:
         """The unit cube, as `optimize_acqf` takes it.  (2, d)"""
-        d = self.worlds.inputs.shape[-1]
+        d = self.worlds.places.shape[-1]
         return torch.stack([torch.zeros(d, dtype=torch.float64), torch.ones(d, dtype=torch.float64)])
 
     @property
     def baseline(self) -> Tensor:
         """Where the experiments were, with gaps at their mean over the worlds: `X_baseline` of noisy EI.  (n, d)"""
-        return self.worlds.inputs.mean(0).clamp(0, 1)
+        return self.worlds.places.mean(0).clamp(0, 1)
 
     @property
     def best_f(self) -> Tensor:

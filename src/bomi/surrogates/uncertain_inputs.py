@@ -18,6 +18,11 @@ class UncertainInputs(GaussianProcess):
         super().__init__(inputs, targets, theta, noise, kernel=kernel)
         self.planning = planning
 
+    @property
+    def places(self) -> Tensor:
+        """The means of the rows.  (Q, n, d)"""
+        return self.inputs[..., : len(self.planning)]
+
     def _place(self, points: Tensor) -> Tensor:
         return torch.cat([points, self.planning.expand_as(points)], -1)
 
