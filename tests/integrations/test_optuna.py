@@ -284,10 +284,12 @@ def test_workers_with_one_seed_that_see_the_same_trials_ask_for_different_points
 
 
 def test_what_the_search_space_does_not_hold_is_drawn_at_random():
-    study = optuna.create_study(sampler=BomiSampler({"x": FloatDistribution(0, 1)}, seed=0))
+    space = {"x": FloatDistribution(0, 1), "fixed": CategoricalDistribution(["only"])}
+    study = optuna.create_study(sampler=BomiSampler(space, seed=0))
     for _ in range(3):
         trial = study.ask()
         trial.suggest_float("x", 0, 1)
+        assert trial.suggest_categorical("fixed", ["only"]) == "only"
         assert 5 <= trial.suggest_int("new", 5, 9) <= 9
         study.tell(trial, 1.0)
     assert study.sampler.optimizer(study).space.names == ("x",)

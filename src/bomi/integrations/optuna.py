@@ -50,7 +50,8 @@ class BomiSampler(BaseSampler):
         seed: int | None = None,
     ) -> None:
         for name, distribution in (search_space or {}).items():
-            _parameter(name, distribution)
+            if not isinstance(distribution, BaseDistribution) or not distribution.single():
+                _parameter(name, distribution)
         self._search_space = None if search_space is None else dict(search_space)
         self._method = method
         self._seed = secrets.randbits(32) if seed is None else seed
