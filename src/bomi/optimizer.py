@@ -323,7 +323,9 @@ class Optimizer:
         score = acquisition.score(model, t=t, parameters=len(self.space))
         starts = _best_rows(fit.model, fit.completed)
         region = self._region(fit, t)
-        place, _ = candidates.maximize(score, self.space, seed=seed, starts=starts, taken=pending, within=region)
+        place, _ = candidates.maximize(
+            score, self.space, seed=seed, starts=starts, taken=pending, within=region, points=self.method.points
+        )
         return place, ""
 
     def _region(self, fit: _Fit, t: int) -> candidates.Region | None:
