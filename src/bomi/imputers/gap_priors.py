@@ -221,6 +221,10 @@ class Columns:
         scores = _normal_scores(nodes, table, torch.where(numeric, codes, torch.nan))
         return cls(nodes, table, scores, _shrunk_correlation(scores), tuple(shares))
 
+    def at(self, codes: Tensor) -> Columns:
+        """The same columns, for other rows of numbers.  codes: (m, p)"""
+        return replace(self, scores=_normal_scores(self.nodes, self.cdf, codes))
+
     def conditional(self, row: int, gaps: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and root of the covariance of some normal scores of a row given its known ones."""
         scores = self.scores[row]

@@ -153,15 +153,15 @@ class PosteriorImputer(_Imputer):
     def _fill(self, unit: Array) -> Array:
         """E F^-1(Phi(z)) of each gap with z ~ N(m, s^2) given the row's other columns, by quadrature."""
         points, weights = hermegauss(32)
-        filled = unit.copy()
+        columns, filled = self._columns.at(torch.from_numpy(unit)), unit.copy()
         for i, row in enumerate(unit):
             gaps = np.flatnonzero(np.isnan(row))
             if not len(gaps):
                 continue
-            mean, root = self._columns.conditional(torch.from_numpy(row), torch.from_numpy(gaps))
+            mean, root = columns.conditional(i, torch.from_numpy(gaps))
             sd = root.square().sum(-1).sqrt()
             for j, m, s in zip(gaps, mean.tolist(), sd.tolist(), strict=True):
-                values = np.interp(ndtr(m + s * points), self._columns.cdf[j], self._columns.nodes)
+                values = np.interp(ndtr(m + s * points), columns.cdf[j], columns.nodes)
                 filled[i, j] = values @ weights / weights.sum()
         return filled
 
