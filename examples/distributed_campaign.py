@@ -14,6 +14,8 @@ The same command later goes on where it was. Any database that Optuna knows will
 from __future__ import annotations
 
 import argparse
+import os
+import platform
 import subprocess
 import sys
 import warnings
@@ -35,6 +37,7 @@ ALLOY = HeatTreatment()
 
 def experiment(trial: Trial) -> float:
     """Run one treatment; the strength in MPa. Its bad luck follows from its number, so that it can be repeated."""
+    trial.set_user_attr("worker", f"{platform.node()}:{os.getpid()}")  # who ran it: the dashboard shows it
     asked = {
         name: trial.suggest_float(name, low, high, log=name.startswith("ti")) for name, (low, high) in BOUNDS.items()
     }
