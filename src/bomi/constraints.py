@@ -229,7 +229,7 @@ class Polytope:
         One value after another is drawn from what the others' ranges leave of its own, in many orders; then the
         continuous ones wander (hit and run: Smith 1984), to be spread evenly.
         """
-        parts = np.array_split(np.arange(count), min(TRIES, count))
+        parts = np.array_split(np.arange(count), TRIES)
         z = np.full((count, len(self.axes)), np.nan)
         for part in parts:
             for _ in range(TRIES):
