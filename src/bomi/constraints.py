@@ -138,7 +138,7 @@ class Axis:
 
     def value(self, index: Array) -> Array:
         """The separate value of this index."""
-        index = np.clip(index, 0, self.count - 1)
+        index = np.clip(np.nan_to_num(index), 0, self.count - 1)
         if self.levels:
             return np.asarray(np.array(self.levels)[index.astype(int)])
         assert self.step is not None
