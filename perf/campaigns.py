@@ -1,10 +1,10 @@
 """Whole campaigns with missing inputs: ours, naive filling with the same surrogate, and Optuna's TPE, side by side.
 
 `PYTHONPATH=src python perf/campaigns.py --repeats 10 --out results/campaigns.jsonl` runs the problems of mixed
-parameters and with constraints and prints a table: the true value of the recommended setting, as a share of the way from the best
-outcome of the history to the optimum, with its standard error, and the average rank. Runs that the file holds are not
-made again. TPE and naive filling are told what was asked, and the column's mean or commonest value for gaps in the
-history; what TPE asks is moved to the nearest setting that keeps the constraints.
+parameters and with constraints and prints a table: the true value of the recommended setting, as a share of the way
+from the best outcome of the history to the optimum, with its standard error, and the average rank. Runs that the file
+holds are not made again. TPE and naive filling are told what was asked, and the column's mean or commonest value for
+gaps in the history; what TPE asks is moved to the nearest setting that keeps the constraints.
 """
 
 from __future__ import annotations

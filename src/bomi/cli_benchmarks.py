@@ -36,7 +36,9 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    problems: Annotated[list[str], typer.Argument(metavar="PROBLEM...", help="alpine, hartmann6, heat, my_module:f")],
+    problems: Annotated[
+        list[str], typer.Argument(metavar="PROBLEM...", help="alpine, hartmann6, heat, reactor, blend, my_module:f")
+    ],
     methods: Methods = DEFAULT_METHODS,
     repeats: Repeats = 10,
     budget: Annotated[int, typer.Option(min=1, help="Evaluations of each run.")] = 60,

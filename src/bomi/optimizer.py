@@ -539,7 +539,7 @@ def _summary(draws: Sequence[Known]) -> dict[str, float]:
         return {name: float("nan") for name in ("mean", "sd", "5 %", "50 %", "95 %")}
     values = np.array(draws, dtype=float)
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
-    sd = values.std(ddof=1) if len(values) > 1 else 0.0
+    sd = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
     return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high}
 
 
