@@ -28,8 +28,9 @@ Mask: TypeAlias = NDArray[np.bool_]
 TOLERANCE = 1e-9  # of the largest value that a constraint's sum can have
 PASSES = 60  # of the projection over all constraints
 WALK = 40  # steps of a point that wanders through the settings
-SECONDS = 10.0  # for one integer programme
-PROGRAMMES = 64  # at most at a time
+SECONDS = 10.0  # for the integer programme that looks for any setting
+QUICK = 0.2  # for one of many
+PROGRAMMES = 16  # at most at a time
 TRIES = 8  # orders in which a setting is put right
 
 
@@ -218,7 +219,7 @@ class Polytope:
                 return found
             found[left] = self._settle(near[left], free[left], self._order(rng if turn else None))
         for i in np.flatnonzero(np.isnan(found).any(-1))[: PROGRAMMES if thorough else 0]:
-            nearest = self._programme(near[i], free[i])
+            nearest = self._programme(near[i], free[i], seconds=QUICK)
             if nearest is not None:
                 found[i] = nearest
         return found
@@ -238,19 +239,14 @@ class Polytope:
                     break
                 u = rng.random((len(left), len(self.axes)))
                 z[left] = self._settle(u, np.ones(u.shape, dtype=bool), self._order(rng), drawing=True)
-        missing = np.isnan(z).any(-1)
-        if missing.any():
-            wanted = self.low + rng.random((count, len(self.axes))) * self.span
-            known = z[~missing]
-            few = missing.nonzero()[0] if not len(known) else missing.nonzero()[0][:TRIES]
-            for i in few:
-                nearest = self._programme(wanted[i], np.ones(len(self.axes), dtype=bool))
-                if nearest is not None:
-                    z[i] = nearest
+        missing = np.flatnonzero(np.isnan(z).any(-1))
+        if len(missing):  # blind alleys: some by an integer programme, the others like those there are
+            for i in missing[:TRIES]:
+                wanted = self.low + rng.random(len(self.axes)) * self.span
+                nearest = self._programme(wanted, np.ones(len(self.axes), dtype=bool), seconds=QUICK)
+                z[i] = self.anchor if nearest is None else nearest
             known = z[~np.isnan(z).any(-1)]
-            missing = np.isnan(z).any(-1)
-            if missing.any():
-                z[missing] = known[rng.integers(len(known), size=int(missing.sum()))]
+            z[missing[TRIES:]] = known[rng.integers(len(known), size=len(missing[TRIES:]))]
         return self._wander(z, rng)
 
     def _order(self, rng: np.random.Generator | None) -> list[int]:
@@ -382,9 +378,9 @@ class Polytope:
             z = np.clip(z + t[:, :1] * direction, self.low, self.high)
         return np.where(self.holds(z)[:, None], z, start)
 
-    def _programme(self, wanted: Array, free: Mask) -> Array | None:
+    def _programme(self, wanted: Array, free: Mask, *, seconds: float) -> Array | None:
         """The setting nearest to the wanted one by the sum of the moves, as shares of the ranges; None if none keeps
-        the constraints: a mixed-integer linear programme."""
+        the constraints, or none is found in time: a mixed-integer linear programme."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         # z = base + Z v: an unknown v for each free value, or where levels are not evenly apart one for each of them.
@@ -423,7 +419,7 @@ class Polytope:
                 LinearConstraint(np.hstack([along, -eye]), -np.inf, away),  # z - wanted <= move
                 LinearConstraint(np.hstack([-along, -eye]), -np.inf, -away),
             ],
-            options={"time_limit": SECONDS},
+            options={"time_limit": seconds, "mip_rel_gap": 0.1},
         )
         if found.x is None:
             return None
@@ -458,5 +454,18 @@ class Polytope:
         )
 
     def _feasible(self) -> bool:
+        return self._any is not None
+
+    @cached_property
+    def _any(self) -> Array | None:
         middle = (self.low + self.high) / 2
-        return not np.isnan(self.put_right(middle[None])).any()
+        found = self.put_right(middle[None], thorough=False)[0]
+        if not np.isnan(found).any():
+            return found
+        return self._programme(middle, np.ones(len(self.axes), dtype=bool), seconds=SECONDS)
+
+    @property
+    def anchor(self) -> Array:
+        """A setting that keeps the constraints.  (k,)"""
+        assert self._any is not None, "checked when the space was made"
+        return self._any
