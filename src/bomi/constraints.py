@@ -459,7 +459,7 @@ class Polytope:
     @cached_property
     def _any(self) -> Array | None:
         middle = (self.low + self.high) / 2
-        found = self.put_right(middle[None], thorough=False)[0]
+        found: Array = self.put_right(middle[None], thorough=False)[0]
         if not np.isnan(found).any():
             return found
         return self._programme(middle, np.ones(len(self.axes), dtype=bool), seconds=SECONDS)
