@@ -78,7 +78,7 @@ def drive(model: Any, corners: FloatArray, velocity: float, *, snapped: bool = F
     track = np.array(poses)
     path = to_units(track[:, :2])
     x, y = path[-1].tolist()
-    return Drive(outcome, x, y, step * CONTROL, snapped, to_units(corners), path, track)
+    return Drive(outcome, x, y, round(step * CONTROL, 2), snapped, to_units(corners), path, track)
 
 
 def _points(corners: FloatArray) -> FloatArray:  # (m, 2) -> (n, 2)
