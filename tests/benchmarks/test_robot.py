@@ -215,6 +215,11 @@ def test_a_file_of_samples_is_read_whatever_separates_its_columns(tmp_path, robo
         field = read_copper(path)
         np.testing.assert_array_equal(field.places, [[2000, 3000, 5000], [2100, 3100, 4900]])
         np.testing.assert_array_equal(field.copper, [0.5, 0.25])
+    for names in ("east,north,up,grade,Mo,length,from,to", " x , y , z , CU (%) ,mo,l,f,t"):
+        path.write_text("\n".join([names, *lines[1:]]))
+        assert read_copper(path).digest == field.digest
+    path.write_text("Cu%;Z;Y;X\n0.5;5000;3000;2000\n0.25;4900;3100;2100\n")
+    assert read_copper(path).digest == field.digest
     assert Robot(path).copper.digest == field.digest
     monkeypatch.setenv("BOMI_BRENDA_FILE", str(path))
     assert Robot().copper.digest == field.digest
@@ -229,6 +234,9 @@ def test_a_file_of_samples_is_read_whatever_separates_its_columns(tmp_path, robo
         ("", "brenda.csv is empty; its columns must be X, Y, Z, Cu%, Mo%, length, From, To"),
         (HEADER, "has no row under the names of its columns"),
         ("X,Y,Z\n1,2,3", "line 1: the column Cu% is missing"),
+        ("X,Y,Z,Mo%,length,From,To\n1,2,3,0.1,1,0,1", "line 1: the column Cu% is missing"),
+        ("X,Z,Cu%\n1,2,0.1", "line 1: the column Y is missing"),
+        ("east,north,up\n1,2,3", "line 1: the column Cu% is missing"),
         ("1,2,3,0.4\n1,2,3,0.5", "line 1: expected the names of the columns, but got numbers"),
         (f"{HEADER}\n1,2,3,0.4,0,0,0,0\n\n1,2,deep,0.4", "line 4, column 3 (Z): expected a number, but got 'deep'"),
         (f"{HEADER}\n1,2,3", "line 2, column 4 (Cu%): expected a number, but the line ends before it"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import hashlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bomi.benchmarks.functions import FloatArray
+from bomi.benchmarks.results import digest
 from bomi.benchmarks.robot.scene import BOUNDS
 from bomi.errors import BenchmarkError
 
@@ -34,7 +34,8 @@ WAVES, WAVE_LENGTH, ROUGHNESS, NUGGET = 200, 450.0, 0.5, 0.15
 SMOOTHING, POWER = 120.0, 5.0  # units of the mine; how quickly a sample's weight falls with distance
 
 COLUMNS = ("X", "Y", "Z", "Cu%", "Mo%", "length", "From", "To")
-"""The columns of a file, in this order, under a line of names."""
+"""The columns of a file under a line of names; the first four are used."""
+USED = COLUMNS[:4]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class CopperField:
     @property
     def digest(self) -> str:
         """A few letters that tell this field from another."""
-        return hashlib.sha256(self.places.tobytes() + self.copper.tobytes()).hexdigest()[:8]
+        return digest(self.places, self.copper)[:8]
 
 
 @functools.cache
@@ -91,8 +92,8 @@ def synthetic_copper(seed: int = 2) -> CopperField:
 def read_copper(path: Path | str) -> CopperField:
     """The samples of a file with the columns X, Y, Z, Cu%, Mo%, length, From, To under a line of names.
 
-    Commas, semicolons, tabs or spaces separate the columns; only the first four are used. A mistake is told with its
-    line and column.
+    Commas, semicolons, tabs or spaces separate the columns. X, Y, Z and Cu are found by their names, or in the first
+    four columns if the file has other names for all of them. A mistake is told with its line and column.
     """
     path = Path(path)
     try:
@@ -107,16 +108,12 @@ def read_copper(path: Path | str) -> CopperField:
     (first, header), *body = rows
     separator = next((mark for mark in "\t;," if mark in header), None)
     names = _cells(header, separator)
-    if len(names) < 4:
-        raise BenchmarkError(
-            f"{path}, line {first}: the column {COLUMNS[len(names)]} is missing; the columns must be "
-            f"{', '.join(COLUMNS)}, but there are {len(names)}: {', '.join(names)}"
-        )
-    if all(_number(name) is not None for name in names[:4]):
+    columns = _columns(path, first, names)
+    if all(_number(names[j]) is not None for j in columns):
         raise BenchmarkError(f"{path}, line {first}: expected the names of the columns, but got numbers: {header!r}")
     if not body:
         raise BenchmarkError(f"{path} has no row under the names of its columns")
-    table = np.array([_read_row(path, number, _cells(line, separator), names) for number, line in body])
+    table = np.array([_read_row(path, number, _cells(line, separator), names, columns) for number, line in body])
     return CopperField(table[:, :3], table[:, 3])
 
 
@@ -124,16 +121,31 @@ def _cells(line: str, separator: str | None) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))] if separator else line.split()
 
 
-def _read_row(path: Path, number: int, cells: list[str], names: list[str]) -> list[float]:
+def _columns(path: Path, line: int, names: list[str]) -> list[int]:
+    """Where X, Y, Z and Cu are: by name, or the first four if no name is known."""
+    words = ["".join(filter(str.isalpha, name)).lower() for name in names]
+    known = {used: words.index(word) for used in USED if (word := used.rstrip("%").lower()) in words}
+    if not known:
+        known = dict(zip(USED, range(len(names)), strict=False))
+    missing = [used for used in USED if used not in known]
+    if missing:
+        raise BenchmarkError(
+            f"{path}, line {line}: the column {missing[0]} is missing; the columns must be {', '.join(COLUMNS)}, "
+            f"but are {', '.join(names)}"
+        )
+    return [known[used] for used in USED]
+
+
+def _read_row(path: Path, line: int, cells: list[str], names: list[str], columns: list[int]) -> list[float]:
     row = []
-    for j, name in enumerate(names[:4]):
-        where = f"{path}, line {number}, column {j + 1} ({name})"
+    for j in columns:
+        where = f"{path}, line {line}, column {j + 1} ({names[j]})"
         if j >= len(cells):
             raise BenchmarkError(f"{where}: expected a number, but the line ends before it")
         value = _number(cells[j])
         if value is None:
             raise BenchmarkError(f"{where}: expected a number, but got {cells[j]!r}")
-        if j == 3 and value < 0:
+        if j == columns[-1] and value < 0:
             raise BenchmarkError(f"{where}: copper cannot be negative, but got {cells[j]}")
         row.append(value)
     return row

@@ -87,8 +87,8 @@ def _camera(model: Any, ground: Scene, height: int) -> Iterator[Callable[[Drive 
             mujoco.mj_forward(model, data)
             mujoco.mjv_updateScene(model, data, options, None, camera, mujoco.mjtCatBit.mjCAT_ALL, scene)
             if drive is not None:
-                _draw_way(scene, to_metres(drive.planned), PLANNED, 0.007, ABOVE)
-                _draw_way(scene, to_metres(drive.path[: moment + 1 : 5]), DRIVEN, 0.010, ABOVE + 0.05)
+                _draw_way(scene, to_metres(drive.planned), PLANNED, 0.009, ABOVE)
+                _draw_way(scene, to_metres(drive.path[: moment + 1 : 5]), DRIVEN, 0.012, ABOVE + 0.05)
             mujoco.mjr_render(frame, scene, buffer)
             pixels = np.empty((height, width, 3), dtype=np.uint8)
             mujoco.mjr_readPixels(pixels, None, frame, buffer)
@@ -179,6 +179,7 @@ def copper_figure(field: CopperField, reached: dict[float, FloatArray], best: di
     above.plot(*to_units(START), "s", color=INK, ms=7)
     above.annotate("start", to_units(START), (9, -3), textcoords="offset points", fontsize=9)
     above.set(xlabel="X", ylabel="Y", title="the most copper at any depth", aspect="equal")
+    above.set(xlim=BOUNDS["X"], ylim=BOUNDS["Y"])
     markers = zip(reached.items(), (BLUE, VERMILION), ("o", "x"), strict=False)
     for (velocity, places), colour, marker in markers:
         face = {"mfc": "none"} if marker == "o" else {}
