@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -93,20 +92,20 @@ def scene(seed: int = 0) -> Scene:
 
 def load_mujoco() -> Any:
     """The module, or an error that says how to get it."""
-    if importlib.util.find_spec("mujoco") is None:
-        raise BenchmarkError(
-            'the robot needs MuJoCo, which is not installed; install it with: pip install "bomi[robot]"'
-        )
     try:
         return importlib.import_module("mujoco")
-    except (ImportError, AttributeError, OSError, RuntimeError):
+    except ImportError as error:
+        raise BenchmarkError(
+            f'the robot needs MuJoCo, which cannot be imported ({error}); install it with: pip install "bomi[robot]"'
+        ) from None
+    except (AttributeError, OSError, RuntimeError):
         # What MUJOCO_GL wants for drawing is not there. Driving needs none of it.
-        wanted = os.environ.get("MUJOCO_GL")
+        wanted = os.environ.get("MUJOCO_GL", "")
         os.environ["MUJOCO_GL"] = "disable"
         try:
             return importlib.import_module("mujoco")
         finally:
-            os.environ.pop("MUJOCO_GL") if wanted is None else os.environ.update(MUJOCO_GL=wanted)
+            os.environ["MUJOCO_GL"] = wanted
 
 
 def compile_model(ground: Scene) -> Any:
