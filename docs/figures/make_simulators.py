@@ -1,6 +1,6 @@
 """The figures of docs/simulators.md: `python docs/figures/make_simulators.py` writes them beside itself.
 
-The robot's need the extra `bomi[robot]` and EGL or OSMesa; the map drives it about 700 times, in some minutes.
+The robot's need the extra `bomi[robot]` and EGL or OSMesa; the map drives it about 400 times, in a minute or two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TREATMENT = (87, 296, 315, 298), (5446, 21512, 21173, 18171)  # the best that wa
 DRIVE = (2059, 4889, 610)  # X, Y, velocity
 FALL = (2900, 4800, 520)
 SLOW, FAST = 400, 650
-VELOCITIES = (200, 250, 300, 350, 400, 450, 500, 550, 600, 650, 700)
+VELOCITIES = (200, 300, 400, 450, 500, 600, 650, 700)
 
 
 def save(figure, name: str) -> None:  # type: ignore[no-untyped-def]
@@ -46,7 +46,7 @@ def robot_scene(robot: Robot) -> None:
 
 def copper_map(robot: Robot) -> None:
     """Copper from above and from the side, where robots stop, and the most that each velocity finds."""
-    goals = [(x, y) for x in np.linspace(*BOUNDS["X"], 8) for y in np.linspace(*BOUNDS["Y"], 8)]
+    goals = [(x, y) for x in np.linspace(*BOUNDS["X"], 7) for y in np.linspace(*BOUNDS["Y"], 8)]
     depths = np.linspace(*BOUNDS["Z"], 41)
     places = {velocity: np.array([robot.drive(*goal, velocity).place for goal in goals]) for velocity in VELOCITIES}
     best = {

@@ -25,7 +25,7 @@ RICHEST = 1.024  # % copper
 # Ore bodies: place, size and grade. The richest is as far from the robot's start as can be, a poorer one on the way.
 BODIES = (
     ((4080.0, 5330.0, 4750.0), (420.0, 420.0, 330.0), 1.0),
-    ((2550.0, 3150.0, 5100.0), (330.0, 330.0, 260.0), 0.45),
+    ((3800.0, 3000.0, 5100.0), (300.0, 300.0, 260.0), 0.40),
     ((3150.0, 4450.0, 4600.0), (260.0, 260.0, 260.0), 0.30),
 )
 BARREN = 0.04  # far from all of them
