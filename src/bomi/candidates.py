@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,6 +26,7 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 
 RAW = 512
 RESTARTS = 8
+NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
@@ -56,26 +57,41 @@ def maximize(
     starts: Tensor | None = None,
     taken: Tensor | None = None,
     within: Region | None = None,
+    scouts: Sequence[Score] = (),
+    points: int | None = None,
 ) -> tuple[Tensor, float]:
     """The best point found and its score, anywhere or within a region.
 
-    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. The result is admissible: integers,
-    steps and categories are moved along their own values.
+    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. scouts: cheaper scores, such as each
+    world's own, that share the first look at the raw points. With `points` it is the best of so many space-filling
+    points, and nothing climbs. The result is admissible: integers, steps and categories are moved along their own
+    values.
     """
     levels = [parameter.levels for parameter in space.parameters.values()]
     if all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE:
-        points = _every_point(space)
-        values = _evaluate(score, points)
+        found = _every_point(space)
+        values = _evaluate(score, found)
+    elif points is not None:
+        found = _even_points(space, points, seed)
+        values = _evaluate(score, found)
     else:
         raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
+        raw = _nominated(raw, scouts) if len(scouts) > 1 else raw
         values = _evaluate(score, raw)
         climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
-        points, values = torch.cat([climbed, raw]), torch.cat([tops, values])
+        found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
-        free = torch.cdist(points, taken).amin(-1) > SAME
+        free = torch.cdist(found, taken, compute_mode="donot_use_mm_for_euclid_dist").amin(-1) > SAME
         values = torch.where(free, values, -torch.inf) if free.any() else values
     best = int(values.argmax())
-    return points[best], float(values[best])
+    return found[best], float(values[best])
+
+
+def _even_points(space: Space, count: int, seed: int) -> Tensor:
+    """Many points, evenly over the space: Sobol points, or random ones that keep the constraints.  (count, d)"""
+    if not space.constraints:
+        return space_filling(space, count, seed=seed)
+    return torch.from_numpy(space.draw(count, np.random.default_rng(seed)))
 
 
 def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
@@ -84,10 +100,7 @@ def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
     The last find what no step from a good row and no random point does: one parameter's better region, with the others
     kept as they are.
     """
-    if space.constraints:
-        points = [torch.from_numpy(space.draw(RAW, np.random.default_rng(seed)))]
-    else:
-        points = [space_filling(space, RAW, seed=seed)]
+    points = [_even_points(space, RAW, seed)]
     if starts is not None and len(starts):
         starts = torch.unique(starts, dim=0)
         generator = torch.Generator().manual_seed(seed)
@@ -107,7 +120,7 @@ def _near_points(space: Space, seed: int, within: Region) -> Tensor:
     near = torch.from_numpy(space.snap(points.numpy()))
     if space.constraints:
         near = feasible.around(space, near)
-        near = near if len(near) >= RESTARTS else torch.from_numpy(space.draw(RAW, np.random.default_rng(seed)))
+        near = near if len(near) >= RESTARTS else _even_points(space, RAW, seed)
     return near
 
 
@@ -123,6 +136,15 @@ def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tens
         block[..., columns] = torch.from_numpy(space.expand(every.numpy()))[..., columns]
         moved.append(feasible.around(space, block.flatten(0, 1), j) if space.constraints else block.flatten(0, 1))
     return torch.cat(moved)
+
+
+def _nominated(points: Tensor, scouts: Sequence[Score]) -> Tensor:
+    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (NOMINEES at most, d)"""
+    chosen = []
+    for turn, scout in enumerate(scouts):
+        own = points[turn :: len(scouts)]
+        chosen.append(own[_evaluate(scout, own).topk(min(NOMINEES // len(scouts), len(own))).indices])
+    return torch.cat(chosen)
 
 
 def _pick(values: Tensor, seed: int) -> Tensor:

@@ -104,12 +104,13 @@ def run(
         suggestion = optimizer.ask()
         seconds.append(time.perf_counter() - start)
         asked = problem.inputs(suggestion)
-        actual = recorded = asked
+        tried, failed = asked, np.zeros(problem.dim, dtype=bool)
         if missing is not None:
             event = missing.draw(seed, t, problem.dim)
-            actual, recorded = missingness.stray(event, asked, problem)
-            events += bool(event.failed.any())
-        outcome = float(problem(actual))
+            tried, failed = missingness.stray(event, asked, problem)[0], event.failed
+            events += bool(failed.any())
+        actual, value = problem.evaluate(tried)
+        outcome, recorded = float(value), np.where(failed, np.nan, actual)
         known = chosen.view.evaluation(asked, actual, recorded)
         differs = {name: cell for name, cell in problem.cells(known).items() if cell != suggestion[name]}
         optimizer.tell(suggestion, outcome, actual=differs)
