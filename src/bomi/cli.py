@@ -26,6 +26,8 @@ from bomi.errors import BomiError
 if TYPE_CHECKING:
     from bomi.optimizer import Prediction
 
+SHOWN_NOTES = 20
+
 app = typer.Typer(
     name="bomi",
     help="Finds the best settings of an experiment some of whose inputs are missing, from the table you already keep.",
@@ -139,15 +141,18 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
         summary, sheet = summarize(experiments), experiments.sheet
     records = [vars(column) for column in summary.columns]
     counts = {name: value for name, value in vars(summary).items() if name != "columns"}
-    document = {"file": str(table), **counts, "columns": records, "notes": list(sheet.notes)}
+    notes = [*sheet.notes, *counts.pop("broken")]
+    document = {"file": str(table), **counts, "columns": records, "notes": notes}
     _print(records, shape, document)
     written = f"{NAMES[sheet.separator]}-separated" if sheet.lines is not None else "a workbook"
     _say(
         f"{table} is fine ({written}): {summary.rows} rows, {summary.outcomes} with an outcome, {summary.pending} "
         f"pending, {summary.failed} failed; {summary.complete} with every input known"
     )
-    for note in sheet.notes:
+    for note in notes[:SHOWN_NOTES]:
         _say(f"{table}: {note}")
+    if len(notes) > SHOWN_NOTES:
+        _say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
 
 
 @app.command(epilog="Example: bomi suggest lab.csv -n 2 --append")
@@ -211,7 +216,10 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     judged = any(not _missing(record["worth"]) for record in records)
     if shape is Format.table and not judged:
         records = [{name: value for name, value in record.items() if name != "worth"} for record in records]
-    _print(records, shape, records)
+    shown = [_with_shares(record) for record in records]
+    if shape is Format.table and not any(record["probabilities"] for record in shown):
+        shown = [{name: value for name, value in record.items() if name != "probabilities"} for record in shown]
+    _print(shown, shape, records)
     if not records:
         _say(f"{table} has no gap: every input is known")
     elif not judged:
@@ -286,33 +294,35 @@ def demo(
         task = progress.add_task("loading", total=10)
         from bomi import plots
         from bomi.benchmarks import demo as problem
+        from bomi.benchmarks import heat_figures
 
         progress.update(task, description="experimenting")
         shown = problem.play(experiments=10, seed=seed, done=lambda step: progress.advance(task))
-        saved = plots.save(plots.outcomes(shown.optimizer, unit=problem.UNIT), figure.with_suffix(""), [kind])
-    predictions = _flat if shape is not Format.table else lambda predicted: {"predicted": _pair(predicted)}
+        trace = problem.trace(shown.setting)
+        saved = plots.save(heat_figures.figure(trace), figure.with_suffix(""), [kind])
     records = [
         {
-            "experiment": step.suggestion.id,
+            "id": step.suggestion.id,
             **step.suggestion,
-            **predictions(step.suggestion.predicted),
+            **_flat(step.suggestion.predicted),
             problem.OBJECTIVE: step.outcome,
-            "what happened": "thermostat failed" if step.actual else "as asked",
+            "failed": next(iter(step.actual), None),
         }
         for step in shown.steps
     ]
-    setting = dict(shown.best.setting or {})
-    document = {"experiments": records, "recommended": setting, "predicted": _nested(shown.best.predicted)}
-    _print(records, shape, document, title="Ten suggested heat treatments")
-    if shape is Format.table:
-        said = ", ".join(f"{name} {_text(value)}{_unit(problem.SPACE, name)}" for name, value in setting.items())
-        old = problem.history(seed)[problem.OBJECTIVE].max()
-        typer.echo(f"recommended: {said}")
+    recommended = {"recommended": dict(shown.setting), "predicted": _nested(shown.best.predicted)}
+    if shape is not Format.table:
+        _print(records, shape, {"experiments": records, **recommended})
+    else:
+        title = "Ten suggested heat treatments: °C × minutes; strengths in MPa"
+        _print([problem.summary(step) for step in shown.steps], shape, title=title)
+        old = problem.history()[problem.OBJECTIVE].max()
+        typer.echo(f"recommended: {problem.in_words(shown.setting)}")
         typer.echo(
-            f"its true {problem.OBJECTIVE} is {shown.true_strength:.0f} {problem.UNIT}; the best of the 30 old rows "
-            f"had {old:.0f}, and no setting reaches more than {problem.TOP:.0f}"
+            f"its true {problem.OBJECTIVE} is {trace.strength[-1]:.0f} {problem.UNIT}; the best of the 30 old rows "
+            f"had {old:.0f}, and the best treatment known has {problem.TOP:.0f}"
         )
-    _say(f"figure: {saved[0]}")
+    _say(f"figure of the recommended treatment: {saved[0]}")
 
 
 cli_benchmarks.register(app)
@@ -354,6 +364,13 @@ def _print_csv(records: Sequence[Mapping[str, Any]]) -> None:
     writer.writerows([cell(value) for value in record.values()] for record in records)
 
 
+def _with_shares(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A gap with its probabilities as one text, the likeliest value first."""
+    shares = record["probabilities"] if isinstance(record["probabilities"], Mapping) else {}
+    likely = sorted((item for item in shares.items() if item[1] > 0), key=lambda item: -item[1])
+    return {**record, "probabilities": ", ".join(f"{cells.text(value)} {share:.0%}" for value, share in likely) or None}
+
+
 def _text(value: object) -> str:
     """A value in a table that people read: numbers to four digits."""
     if _missing(value):
@@ -389,11 +406,6 @@ def _pair(predicted: Prediction | None) -> str | None:
 
 def _nested(predicted: Prediction | None) -> dict[str, float] | None:
     return predicted._asdict() if predicted else None
-
-
-def _unit(space: bomi.Space, name: str) -> str:
-    unit = space.parameters[name].unit
-    return f" {unit}" if unit else ""
 
 
 def _kind(figure: Path) -> str:

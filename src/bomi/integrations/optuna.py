@@ -228,7 +228,7 @@ def actual_figure(study: Study, sampler: BomiSampler | None = None) -> Figure:
         if isinstance(parameter, Categorical):
             order = {"type": "category", "categoryorder": "array", "categoryarray": list(parameter.values)}
             figure.update_yaxes(title=name, **order, **panel)
-        elif parameter.log:
+        elif isinstance(parameter, Real | Integer) and parameter.log:
             figure.update_yaxes(title=name, type="log", dtick=1, **panel)
         else:
             figure.update_yaxes(title=name, **panel)
