@@ -515,7 +515,7 @@ class Optimizer:
                     "worth": _worth(gap.draws, outcomes, words=words),
                 }
             )
-        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "probabilities", "worth"]
+        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth", "probabilities"]
         return pd.DataFrame(found, columns=columns).sort_values(
             "worth", ascending=False, kind="stable", ignore_index=True
         )
