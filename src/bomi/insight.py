@@ -149,7 +149,7 @@ def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, 
     """How likely each value of a parameter is, given draws of it: along its scale, in the unit cube's measure.
 
     Of categories, the share of each. Of numbers, a Gaussian kernel estimate with Silverman's width, folded back at the
-    bounds so that nothing is lost beyond them; a step's levels are treated as points of a continuum.
+    bounds so that nothing is lost beyond them.
     """
     if isinstance(parameter, Categorical):
         shares = [sum(draw == value for draw in draws) / max(len(draws), 1) for value in parameter.values]
@@ -157,7 +157,8 @@ def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, 
     along = np.linspace(0, 1, DENSITY_POINTS)
     places = np.clip([parameter.to_unit(draw)[0] for draw in draws], 0, 1)
     spread = min(places.std(), np.subtract(*np.quantile(places, [0.75, 0.25])) / 1.349) or places.std()
-    width = max(0.9 * spread * len(places) ** -0.2, 1 / DENSITY_POINTS)
+    least = 1 / (parameter.levels - 1) if parameter.levels else 0.0  # a step's levels are no peaks of their own
+    width = max(0.9 * spread * len(places) ** -0.2, 0.6 * least, 1 / DENSITY_POINTS)
     folded = np.concatenate([places, -places, 2 - places])
     heights = np.exp(-0.5 * ((along[:, None] - folded) / width) ** 2).sum(1) / (
         len(places) * width * np.sqrt(2 * np.pi)

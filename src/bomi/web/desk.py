@@ -69,6 +69,7 @@ class Session:
         self.draft = Draft(desk.look())
         self.conflicts: list[Conflict] = []
         self.on_change: Callable[[], None] = lambda: None
+        self.say: Callable[..., None] = lambda text, bad=False: None  # a message that goes by itself
 
     @property
     def snapshot(self) -> Snapshot:

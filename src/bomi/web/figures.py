@@ -78,8 +78,12 @@ def outcomes(experiments: Experiments) -> dict[str, Any]:
         "layout": layout(
             showlegend=True,
             legend={"orientation": "h", "y": 1.12, "x": 0},
-            xaxis={"title": {"text": "experiment"}, "showgrid": False, "range": [0, len(rows) + 1]},
-            yaxis={"title": {"text": safe(with_unit(campaign.objective, campaign.unit))}},
+            xaxis={
+                "title": {"text": "experiment", "font": {"size": 13}},
+                "showgrid": False,
+                "range": [0, len(rows) + 1],
+            },
+            yaxis={"title": {"text": safe(with_unit(campaign.objective, campaign.unit)), "font": {"size": 13}}},
         ),
         "config": CONFIG,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
@@ -49,6 +50,9 @@ def build(desk: Desk, wanted: str) -> None:
         current.clear()
         view = VIEWS[name][1](session, go)
         with body:
+            if session.draft.count and name != "data":
+                with theme.note("The table has changes that are not saved; they are not taken into account here."):
+                    theme.button("To the data", lambda: go("data"))
             try:
                 view.build()
             except BomiError as error:
@@ -67,14 +71,19 @@ def build(desk: Desk, wanted: str) -> None:
         ui.run_javascript(f"history.replaceState(null, '', '?view={name}')")
         show(name)
 
+    def say(text: str, bad: bool = False) -> None:
+        with body:  # which is always there, whatever became of the button that was pressed
+            theme.say(text, bad=bad)
+
     def changed() -> None:
         for view in current:
             with body:
                 view.update()
 
-    def look() -> None:
+    async def look() -> None:
+        await asyncio.to_thread(desk.look)
         if session.refresh():
-            theme.say("The files were changed outside; this is the new version.")
+            say("The files were changed outside; this is the new version.")
 
     with ui.element("header").classes("bar"):
         ui.label("bomi").classes("brand")
@@ -91,10 +100,10 @@ def build(desk: Desk, wanted: str) -> None:
             js_handler="() => { Quasar.Dark.toggle();"
             " localStorage.setItem('bomi-dark', Quasar.Dark.isActive ? '1' : '0') }",
         ).tooltip("Light or dark")
-    with ui.element("main") as body:
+    with ui.element("div").classes("view") as body:
         pass
     ui.skip_link(target=body)
-    session.on_change = changed
+    session.on_change, session.say = changed, say
     tabs.on_value_change(switched)
     show(start)
     ui.timer(LOOK_EVERY, look)

@@ -28,7 +28,7 @@ body.body--dark {
 body, .q-body--prevent-scroll { background: var(--page) !important; color: var(--ink);
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif; font-size: 15px;
   line-height: 1.5; font-variant-numeric: tabular-nums; }
-.nicegui-content { padding: 0; gap: 0; align-items: stretch; }
+.nicegui-content { padding: 0 !important; gap: 0 !important; align-items: stretch !important; }
 a { color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 .bar { position: sticky; top: 0; z-index: 20; display: flex; align-items: center; gap: 4px 20px; padding: 0 24px;
@@ -41,7 +41,7 @@ a { color: var(--accent); }
 .bar .q-tab__label { font-size: 15px; font-weight: 500; }
 .bar .q-tab--active { color: var(--accent); }
 .grow { flex: 1; }
-main { padding: 24px; max-width: 1440px; width: 100%; margin: 0 auto; box-sizing: border-box; display: flex;
+.view { padding: 24px; max-width: 1440px; width: 100%; margin: 0 auto; box-sizing: border-box; display: flex;
   flex-direction: column; gap: 16px; }
 h1 { font-size: 22px; font-weight: 650; letter-spacing: -0.01em; line-height: 1.3; margin: 0; }
 h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
@@ -50,6 +50,8 @@ h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
 .lead { color: var(--soft); max-width: 75ch; }
 .stack { display: flex; flex-direction: column; gap: 12px; }
 .tight { gap: 4px; }
+.title { flex: 1 1 320px; min-width: 0; }
+.stack:empty, .sheet > div:empty:not(.grow) { display: none; }
 .line { display: flex; align-items: center; gap: 8px 12px; flex-wrap: wrap; }
 .between { justify-content: space-between; }
 .sheet { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 20px;
@@ -74,16 +76,22 @@ h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
 .empty { text-align: center; align-items: center; padding: 48px 24px; gap: 10px; }
 .empty .q-icon { color: var(--soft); opacity: .7; }
 .q-btn { text-transform: none; font-weight: 500; border-radius: 7px; }
+.q-btn-toggle { border: 1px solid var(--line); border-radius: 8px; background: var(--field); padding: 2px; }
+.q-dialog__inner > .q-card { padding: 24px; }
 .q-btn--standard { box-shadow: none; }
+body.body--dark .text-primary { color: var(--accent) !important; }
 .q-field--outlined .q-field__control { border-radius: 7px; background: var(--field); }
 .q-card, .q-dialog__inner > div { background: var(--card); color: var(--ink); border-radius: 12px; }
 .q-field__label, .q-field__bottom { color: var(--soft); }
 .q-field--error .q-field__bottom, .q-field--error .q-field__label { color: var(--bad); }
 .q-field__bottom { line-height: 1.3; } .q-field__messages { line-height: 1.3; overflow-wrap: anywhere; }
 .q-field__native, .q-field__input { color: var(--ink) !important; }
-.form { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 150px), 1fr)); gap: 4px 12px;
+.form { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 150px), 1fr)); gap: 12px;
   align-items: start; }
-.grid { height: max(340px, calc(100vh - 330px)); width: 100%; }
+.parameter { display: flex; gap: 12px; align-items: start; } .parameter .form { flex: 1;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 116px), 1fr)); gap: 12px; }
+.parameter .wide { grid-column: span 3; } .parameter .name { grid-column: span 2; }
+.grid { height: max(340px, calc(100vh - 232px)); width: 100%; }
 .ag-root-wrapper { border-radius: 10px !important; border-color: var(--line) !important; }
 .grid, .grid * { --ag-font-family: inherit; }
 .nicegui-aggrid { --ag-background-color: var(--card); --ag-foreground-color: var(--ink); --ag-border-color: var(--line);
@@ -116,9 +124,9 @@ h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
 .problems button:focus-visible { outline: 2px solid var(--accent); }
 .nicegui-skip-link { background: var(--card); color: var(--accent); }
 @media (max-width: 820px) {
-  .bar { padding: 0 12px; } .bar .q-tabs { order: 9; width: 100%; } .bar .q-tab { padding: 0 11px; min-height: 44px; }
-  .file { max-width: 50vw; } main { padding: 14px 12px; } .sheet { padding: 16px; }
-  .grid { height: max(340px, calc(100vh - 400px)); }
+  .bar { padding: 0 12px; } .bar nav { order: 9; width: 100%; } .bar .q-tab { padding: 0 11px; min-height: 44px; }
+  .file { max-width: 50vw; } .view { padding: 14px 12px; } .sheet { padding: 16px; }
+  .grid { height: max(340px, calc(100vh - 330px)); }
 }
 @media (prefers-reduced-motion: reduce) { * { animation-duration: .01ms !important; transition: none !important; } }
 """.replace("%(blue)s", BLUE)
@@ -127,6 +135,10 @@ h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
 )
 
 REMEMBER = """<script>
+  // A figure that is taken away while it is being fitted to its place says so; nobody needs to know.
+  addEventListener("unhandledrejection", (event) => {
+    if (String(event.reason?.message ?? event.reason).startsWith("Resize must be passed")) event.preventDefault();
+  });
   const bomiTheme = () => {
     const chosen = localStorage.getItem("bomi-dark");
     if (window.Quasar && document.body.classList.contains("desktop") | document.body.classList.contains("mobile")) {

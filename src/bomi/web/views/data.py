@@ -24,12 +24,26 @@ _RULE = "params => (params.data.kinds[params.colDef.field] || '').split(' ').inc
 _RULES = {f":{kind}": _RULE.format(kind) for kind in ("gap", "uncertain", "pending", "failed", "problem", "changed")}
 _BY_NUMBER = "(a, b) => { const x = parseFloat(a), y = parseFloat(b); return isNaN(x) || isNaN(y) ? (isNaN(y) - isNaN(x)) || String(a).localeCompare(String(b)) : x - y }"  # noqa: E501
 _TOOLTIP = "params => params.data.told[params.colDef.field]"
+# Columns as wide as their content; if that leaves room at the right, the last one takes it.
+_FILL = """params => setTimeout(() => {
+  if (params.api.isDestroyed()) return;
+  const columns = params.api.getAllDisplayedColumns(), last = columns[columns.length - 1];
+  const used = columns.reduce((sum, column) => sum + column.getActualWidth(), 0);
+  const room = params.api.getHorizontalPixelRange().right - params.api.getHorizontalPixelRange().left;
+  const pinned = columns.filter(c => c.getPinned()).reduce((sum, c) => sum + c.getActualWidth(), 0);
+  const spare = room + pinned - used;
+  if (spare > 0) params.api.setColumnWidths([{ key: last, newWidth: last.getActualWidth() + spare }]);
+}, 50)"""
 _LEGEND = {
     "gap": "missing",
     "uncertain": "uncertain",
     "pending": "awaits its outcome",
     "failed": "failed",
     "problem": "has a problem",
+}
+_REFUSED = {
+    "accept": "Only a table as .csv, .tsv or .txt, or a .toml, can be uploaded; save a workbook as CSV first.",
+    "size": f"That file is too large: up to {UPLOAD_LIMIT // 2**20} MB can be uploaded.",
 }
 _MEANING = {
     "gap": "nobody knows this value",
@@ -53,7 +67,7 @@ class DataView:
         """Draw the view."""
         snapshot = self.session.snapshot
         with theme.block("line between"):
-            with theme.block("stack tight"):
+            with theme.block("stack tight title"):
                 theme.heading("Data", 1)
                 self.summary = ui.label().classes("lead").props("role=status")
             with theme.block("line"):
@@ -102,11 +116,12 @@ class DataView:
             "suppressFieldDotNotation": True,
             "enableCellTextSelection": False,
             "autoSizeStrategy": {"type": "fitCellContents"},
-            "singleClickEdit": False,
+            ":onFirstDataRendered": _FILL,
         }
         self.grid = ui.aggrid(options, auto_size_columns=False).classes("grid")
         self.grid.props('aria-label="The table of experiments"')
         self.grid.on("cellValueChanged", self.typed, ["rowId", "colId", "newValue"])
+        self.grid.on("keydown.ctrl.s.prevent", self.save_typed, [])
 
     def number_column(self) -> dict[str, Any]:
         """The line of each row, as a spreadsheet shows it."""
@@ -140,7 +155,7 @@ class DataView:
             "cellClassRules": _RULES,
             ":tooltipValueGetter": _TOOLTIP,
             ":comparator": _BY_NUMBER,
-            "maxWidth": 260,
+            **({} if place == len(sheet.header) - 1 else {"maxWidth": 260}),
         }
 
     def rows(self) -> list[dict[str, Any]]:
@@ -209,7 +224,7 @@ class DataView:
             text = "" if arguments["newValue"] is None else str(arguments["newValue"])
             self.session.draft = draft.typed(place, draft.sheet.header[column], text)
         except (KeyError, ValueError, IndexError, TypeError) as error:
-            theme.say(str(error) if isinstance(error, BomiError) else "that cell cannot be changed", bad=True)
+            self.session.say(str(error) if isinstance(error, BomiError) else "that cell cannot be changed", bad=True)
             self._rows = {}  # the grid shows what was refused: draw it anew
             self.go("data")
             return
@@ -223,10 +238,10 @@ class DataView:
         result = session.draft.result
         self.summary.text = _summary(result, session.draft.sheet)
         count = session.draft.count
-        self.save_button.text = f"Save {count} change{'s' if count > 1 else ''}" if count else "Saved"
-        self.save_button.set_enabled(bool(count))
+        self.save_button.text = f"Save {count} change{'s' if count > 1 else ''}"
+        self.save_button.set_visibility(bool(count))
         self.discard_button.set_visibility(bool(count))
-        self.save_button.set_visibility(session.snapshot.editable)
+        ui.run_javascript(f"window.onbeforeunload = {'e => e.preventDefault()' if count else 'null'}")
         self.banner.clear()
         with self.banner:
             if session.conflicts:
@@ -298,11 +313,17 @@ class DataView:
         try:
             self.session.save()
         except BomiError as error:
-            theme.say(str(error), bad=True)
+            self.session.say(str(error), bad=True)
             return
         kept = count - len(self.session.conflicts)
         if kept > 0:
-            theme.say(f"Saved; the version before is {self.session.snapshot.table.name}.bak")
+            self.session.say(f"Saved; the version before is {self.session.snapshot.table.name}.bak")
+
+    def save_typed(self) -> None:
+        """Save what is there, and the cell that is being typed."""
+        if self.grid is not None:
+            self.grid.run_grid_method("stopEditing")
+            ui.timer(0.3, lambda: self.save() if self.session.draft.count else None, once=True)
 
     def add_row(self) -> None:
         """A new row at the end, to be typed in."""
@@ -334,7 +355,6 @@ class DataView:
 
             async def take(event: events.UploadEventArguments) -> None:
                 message.clear()
-                uploader.reset()
                 try:
                     content = await event.file.read()
                     ready = self.check_upload(event.file.name, content)
@@ -345,15 +365,15 @@ class DataView:
                 with message:
                     self.confirm(*ready, dialog)
 
-            def refuse() -> None:
+            def refuse(event: events.GenericEventArguments) -> None:
                 message.clear()
+                reasons = event.args if isinstance(event.args, list) else []
                 with message:
-                    theme.note(f"That file is too large: up to {UPLOAD_LIMIT // 2**20} MB can be uploaded.", bad=True)
+                    theme.note(_REFUSED["accept" if "accept" in reasons else "size"], bad=True)
 
             uploader = (
                 ui.upload(
                     on_upload=take,
-                    on_rejected=refuse,
                     max_file_size=UPLOAD_LIMIT,
                     auto_upload=True,
                     label="Choose a file, or drop it here",
@@ -361,7 +381,9 @@ class DataView:
                 .props('flat bordered accept=".csv,.tsv,.txt,.toml,text/csv" aria-label="File to upload"')
                 .style("width: 100%; background: var(--field)")
             )
-            uploader.on("failed", refuse)
+            uploader.on("uploaded", uploader.reset, [])
+            uploader.on("failed", refuse, [])
+            uploader.on("rejected", refuse, js_handler="found => emit(found.map(one => one.failedPropValidation))")
             with theme.block("line").style("justify-content: flex-end; width: 100%"):
                 theme.button("Close", dialog.close)
 
@@ -396,11 +418,11 @@ class DataView:
             try:
                 replace_file(path, content, expected=before)
             except BomiError as error:
-                theme.say(str(error), bad=True)
+                self.session.say(str(error), bad=True)
                 return
             dialog.close()
             self.session.refresh()
-            theme.say(f"{path.name} is the uploaded file now" + (f"; before: {path.name}.bak" if before else ""))
+            self.session.say(f"{path.name} is the uploaded file now" + (f"; before: {path.name}.bak" if before else ""))
 
         text = f"{about}." + (
             f" It replaces {path.name}, which is kept as {path.name}.bak." if before is not None else ""
@@ -438,7 +460,7 @@ class DataView:
                 if snapshot.toml is None and not snapshot.campaign_fault:
                     replace_file(snapshot.campaign_path, EXAMPLE_CAMPAIGN.encode(), expected=None)
         except BomiError as error:
-            theme.say(str(error), bad=True)
+            self.session.say(str(error), bad=True)
             return
         self.session.refresh()
 

@@ -123,7 +123,7 @@ class GapsView:
                 ui.html(figures.density(gap, parameter), sanitize=False).style("width: 100%")
                 self.axis(gap, campaign)
             ui.label(_words(gap, campaign)).classes("small")
-            if gap.worth is not None:
+            if gap.worth:
                 ui.label(f"worth {theme.with_unit(theme.number(gap.worth, 2), campaign.unit)}").classes("badge").style(
                     "align-self: flex-start"
                 ).tooltip("how much of the uncertainty of the best predictable outcome hangs on this value")
@@ -158,7 +158,7 @@ class GapsView:
             except BomiError as error:
                 _wrong(typed, str(error).removeprefix(f"{gap.parameter}: "))
                 return
-            theme.say(f"{gap.parameter} of row {gap.number} is {text} now; everything is learned anew.")
+            self.session.say(f"{gap.parameter} of row {gap.number} is {text} now; everything is learned anew.")
             self.session.refresh()
 
         with theme.block("line").style("flex-wrap: nowrap; align-items: flex-start"):

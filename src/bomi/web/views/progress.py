@@ -142,7 +142,7 @@ class ProgressView:
                 with theme.block("line"):
                     self.here = ui.label().classes("big").style("font-size: 22px").props("role=status")
                     theme.button("Back to the recommended", self.back, icon="restart_alt")
-            with theme.block("cards").style("grid-template-columns: repeat(auto-fill, minmax(min(100%, 320px), 1fr))"):
+            with theme.block("cards").style("grid-template-columns: repeat(auto-fill, minmax(min(100%, 270px), 1fr))"):
                 for one in found:
                     with theme.block("stack").style("min-width: 0; gap: 4px"):
                         self.one_slice(one, campaign.space.parameters[one.parameter])
@@ -171,6 +171,8 @@ class ProgressView:
                 throttle=0.15,
             )
         control.props["aria-label"] = name
+        if isinstance(parameter, Categorical):
+            control.props["role"] = "group"
         self.controls[name] = (control, value, parameter)
 
     def draw(self, found: Sequence[Slice], predicted: Prediction) -> None:
@@ -224,7 +226,7 @@ class ProgressView:
                     self.draw(found, predicted)
             except BomiError as error:
                 with self.place:
-                    theme.say(str(error), bad=True)
+                    self.session.say(str(error), bad=True)
             finally:
                 self.busy = False
 

@@ -18,7 +18,7 @@ from bomi.names import DEFAULT, METHOD_NAMES
 from bomi.web import theme
 from bomi.web.desk import Session
 
-KINDS = {"real": "number", "integer": "whole number", "categorical": "one of several"}
+KINDS = {"real": "number", "integer": "whole number", "categorical": "category"}
 NEW = "a new parameter"
 
 
@@ -54,7 +54,7 @@ class SetupView:
             self.document, self.fault = {}, str(error)
             self.as_text = snapshot.toml is not None
         with theme.block("line between"):
-            with theme.block("stack tight"):
+            with theme.block("stack tight title"):
                 theme.heading("Set-up", 1)
                 ui.label(f"What may vary, and what is wanted. Saved as {snapshot.campaign_path.name}.").classes("lead")
             with theme.block("line"):
@@ -241,7 +241,7 @@ class SetupView:
             return
         self.dirty = False
         self.before = content
-        theme.say(f"Saved as {path.name}")
+        self.session.say(f"Saved as {path.name}")
         self.session.refresh()
         self.go("setup")
 
@@ -272,20 +272,20 @@ class ParameterForm:
         columns = list(view.session.snapshot.sheet.columns) if view.session.snapshot.sheet else []
         with theme.sheet() as self.box:
             self.box.props["aria-label"] = name or NEW
-            with theme.block("form"):
+            with theme.block("parameter") as line, theme.block("form"):
                 self.name = view.input("Name, as in the table", name, columns)
                 self.kind = view.select("Type", kinds, kind)
                 self.low = view.input("From", _number_text(bounds[0]))
                 self.high = view.input("To", _number_text(bounds[1]))
                 self.values = view.input("Values, with commas between", ", ".join(map(cells.text, values)))
-                self.scale = view.select(
-                    "Scale", {"linear": "linear", "log": "logarithmic"}, spec.get("scale", "linear")
-                )
+                self.scale = view.select("Scale", {"linear": "linear", "log": "log"}, spec.get("scale", "linear"))
                 self.step = view.input("Step", _number_text(spec.get("step", "")), hint="any value")
                 self.unit = view.input("Unit", spec.get("unit", ""))
-                ui.button("Remove", icon="delete_outline", on_click=lambda: view.remove(self)).props(
-                    "flat color=primary no-caps"
-                ).style("justify-self: start").props["aria-label"] = f"Remove {name or NEW}"
+            with line:
+                remove = ui.button(icon="delete_outline", on_click=lambda: view.remove(self)).props("flat dense round")
+                remove.tooltip("Remove").props["aria-label"] = f"Remove {name or NEW}"
+            self.name.classes("name")
+            self.values.classes("wide")
             self.message = ui.element("div")
         self.kind.on_value_change(self.fit)
         self.fit()

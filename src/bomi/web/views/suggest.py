@@ -56,7 +56,7 @@ class SuggestView:
 
     def update(self) -> None:
         """The table changed: the rows that wait are others; suggestions that are shown stay."""
-        if not hasattr(self, "waiting"):
+        if not hasattr(self, "waiting") or self.session.snapshot.experiments is None:
             self.go("suggest")
             return
         self.show_waiting()
@@ -128,7 +128,7 @@ class SuggestView:
         try:
             ids = append(snapshot.table, snapshot.campaign, [advices[place].suggestion for place in places])
         except BomiError as error:
-            theme.say(str(error), bad=True)
+            self.session.say(str(error), bad=True)
             return
         for place in list(places):
             cards.pop(place).delete()
@@ -137,7 +137,7 @@ class SuggestView:
         elif self.add_all is not None:
             self.add_all.text = f"Add the other {len(cards)} to the table"
         self.session.refresh()
-        theme.say(
+        self.session.say(
             f"Added as {', '.join(ids)}; run {'it' if len(ids) == 1 else 'them'}, then enter what came out below."
         )
 
@@ -192,7 +192,7 @@ class ResultDialog:
         self.choices: dict[str, ui.toggle] = {}
         self.others: dict[str, Any] = {}
         unit = f" ({campaign.unit})" if campaign.unit else ""
-        with ui.dialog(value=True) as self.dialog, ui.card().style("width: 620px; max-width: 95vw; gap: 14px"):
+        with ui.dialog(value=True) as self.dialog, ui.card().style("width: 740px; max-width: 95vw; gap: 14px"):
             theme.heading(f"Result of experiment {row.id}" if row.id else "Result")
             with theme.block("line"):
                 self.outcome = (
@@ -222,6 +222,7 @@ class ResultDialog:
                 ui.label(theme.shown(asked, parameter)).classes("soft small")
             choice = ui.toggle([label, OTHER, UNKNOWN], value=label, on_change=self.changed)
             choice.props('no-caps unelevated dense padding="4px 10px"').props["aria-label"] = name
+            choice.props["role"] = "group"
             self.choices[name] = choice
             if isinstance(parameter, Categorical):
                 other: Any = ui.select([cells.text(value) for value in parameter.values], label=name)
@@ -265,4 +266,4 @@ class ResultDialog:
             return
         self.dialog.close()
         self.session.refresh()
-        theme.say("Saved. Suggestions, gaps and progress take it into account from now on.")
+        self.session.say("Saved. Suggestions, gaps and progress take it into account from now on.")
