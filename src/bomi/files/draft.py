@@ -58,7 +58,8 @@ class Draft:
             edit = Edit(base.numbers[place], see(base, place), column, text)
             others = tuple(e for e in self.edits if (e.number, e.column) != (edit.number, column))
             changed = replace(self, edits=others if edit.seen[column] == text else (*others, edit))
-        _ = changed.result  # a cell that cannot be written is told now, not on saving
+        if len(changed.sheet.rows) != len(sheet.rows):  # a cell that cannot be written is told now, not on saving
+            raise FileError("that would leave the row without anything in it; type ? for what nobody knows")
         return changed
 
     def with_row(self, row: Mapping[str, str] | None = None) -> Draft:
