@@ -13,7 +13,7 @@ from bomi import cells
 from bomi.cells import Known
 from bomi.observations import Row
 from bomi.optimizer import SIGNS, Optimizer, Prediction, Suggestion
-from bomi.space import Array, Categorical, Parameter, Space
+from bomi.space import Array, Integer, Parameter, Real, Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,10 +148,10 @@ DENSITY_POINTS = 81
 def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, ...], Array]:
     """How likely each value of a parameter is, given draws of it: along its scale, in the unit cube's measure.
 
-    Of categories, the share of each. Of numbers, a Gaussian kernel estimate with Silverman's width, folded back at the
-    bounds so that nothing is lost beyond them.
+    Of categories, the share of each value. Of numbers, a Gaussian kernel estimate with Silverman's width, folded back
+    at the bounds so that nothing is lost beyond them.
     """
-    if isinstance(parameter, Categorical):
+    if not isinstance(parameter, Real | Integer):
         shares = [sum(draw == value for draw in draws) / max(len(draws), 1) for value in parameter.values]
         return tuple(parameter.values), np.array(shares)
     along = np.linspace(0, 1, DENSITY_POINTS)

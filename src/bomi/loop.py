@@ -158,7 +158,6 @@ class Gap:
     low: float | None  # 5 %
     middle: float | None
     high: float | None  # 95 %
-    likely: str  # of categories
     worth: float | None
 
 
@@ -184,7 +183,6 @@ def gap_list(loaded: Study) -> list[Gap]:
                 numbers["5 %"],
                 numbers["50 %"],
                 numbers["95 %"],
-                record["likely"],
                 numbers["worth"],
             )
         )

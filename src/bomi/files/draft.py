@@ -14,7 +14,7 @@ from bomi.files.experiments import FAILED, column_names
 from bomi.files.sheet import Sheet
 from bomi.files.snapshot import Snapshot, assess
 from bomi.observations import Problem
-from bomi.space import Categorical
+from bomi.space import Integer, Real
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def marks(snapshot: Snapshot) -> dict[tuple[int, str], str]:
         for place, text in enumerate(sheet.columns.get(name, ())):
             if cells.is_unknown(text):
                 found[place, name] = "gap"
-            elif not isinstance(parameter, Categorical) and _uncertain(text):
+            elif isinstance(parameter, Real | Integer) and _uncertain(text):
                 found[place, name] = "uncertain"
     for place, text in enumerate(sheet.columns.get(campaign.objective, ())):
         if cells.is_unknown(text):

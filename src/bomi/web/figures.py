@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bomi.cells import Interval, Known, Normal
 from bomi.files import Experiments
-from bomi.space import Categorical, Parameter
+from bomi.space import Integer, Parameter, Real
 from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
@@ -97,12 +98,13 @@ def slice_figure(
     known: Sequence[tuple[Known, float]],
 ) -> dict[str, Any]:
     """The expected outcome along one parameter, with bands of one and two standard deviations."""
-    few = isinstance(parameter, Categorical) or len(one.values) <= 12
-    values: list[Any] = [safe(str(v)) for v in one.values] if isinstance(parameter, Categorical) else list(one.values)
+    choice = not isinstance(parameter, Real | Integer)
+    few = choice or len(one.values) <= 12
+    values: list[Any] = [safe(str(v)) for v in one.values] if choice else list(one.values)
     mean, sd = one.mean.tolist(), one.sd.tolist()
     dots = {
         "type": "scatter", "mode": "markers", "hoverinfo": "skip",
-        "x": [safe(str(v)) if isinstance(parameter, Categorical) else v for v, _ in known],
+        "x": [safe(str(v)) if choice else v for v, _ in known],
         "y": [y for _, y in known], "marker": {"size": 4, "color": "#8a919b", "opacity": 0.55},
     }  # fmt: skip
     data: list[dict[str, Any]] = [dots]
@@ -131,8 +133,7 @@ def slice_figure(
                 "hovertemplate": "%{x:.4g}: %{y:.4g}<extra></extra>",
             }
         )  # fmt: skip
-    category = isinstance(parameter, Categorical)
-    here: Any = safe(str(chosen)) if category else chosen
+    here: Any = safe(str(chosen)) if choice else chosen
     data.append(
         {
             "type": "scatter", "mode": "lines", "x": [here, here], "y": list(limits), "hoverinfo": "skip",
@@ -140,15 +141,18 @@ def slice_figure(
         }
     )  # fmt: skip
     axis: dict[str, Any] = {"showgrid": False}
-    if category:
+    if isinstance(parameter, Real | Integer):
+        left, right = (math.log10(end) if parameter.log else end for end in (parameter.low, parameter.high))
+        axis["range"] = [left - 0.04 * (right - left), right + 0.04 * (right - left)]
+    if choice:
         axis |= {
             "type": "category",
             "categoryorder": "array",
             "categoryarray": values,
             "range": [-0.6, len(values) - 0.4],
         }
-    elif getattr(parameter, "log", False):
-        axis |= {"type": "log", "dtick": "D2" if parameter.high / parameter.low < 30 else 1}  # type: ignore[union-attr]
+    elif isinstance(parameter, Real | Integer) and parameter.log:
+        axis |= {"type": "log", "dtick": "D2" if parameter.high / parameter.low < 30 else 1}
     return {
         "data": data,
         "layout": layout(height=210, xaxis=axis, yaxis={"range": list(limits), "nticks": 5}),
@@ -175,7 +179,7 @@ def known_points(experiments: Experiments, name: str) -> list[tuple[Known, float
 
 def density(gap: Gap, parameter: Parameter) -> str:
     """A gap's density as a small SVG: geometry only, no text of the user's."""
-    if isinstance(parameter, Categorical):
+    if not isinstance(parameter, Real | Integer):
         count = len(gap.heights)
         width = WIDTH / max(count, 1)
         bars = "".join(
@@ -215,11 +219,10 @@ def density(gap: Gap, parameter: Parameter) -> str:
     return _svg(shapes)
 
 
-def _place(parameter: Parameter, value: float) -> float:
+def _place(parameter: Real | Integer, value: float) -> float:
     """Where a value is along the width."""
-    low = parameter.low if not isinstance(parameter, Categorical) else 0.0
-    inside = max(value, low) if getattr(parameter, "log", False) else value
-    return min(max(parameter.to_unit(inside)[0], 0.0), 1.0) * WIDTH
+    inside = min(max(value, parameter.low), parameter.high)
+    return parameter.to_unit(inside)[0] * WIDTH
 
 
 def _line(kind: str, x: float, top: float = 4) -> str:

@@ -18,7 +18,7 @@ CSS = (
 :root {
   --page: #f6f6f4; --card: #ffffff; --ink: #1d2125; --soft: #5c636d; --line: #e2e3e5; --field: #fafafa;
   --accent: #0067a3; --accent-soft: #e7f1f9; --warm: #a64b00;
-  --gap: #ffedc2; --uncertain: #e2eefa; --pending: #e3f3ea; --failed: #f1e4e1; --bad: #b3261e; --bad-soft: #fdeceb;
+  --gap: #ffedc2; --uncertain: #e2eefa; --pending: #d3eddf; --failed: #f3d8d2; --bad: #b3261e; --bad-soft: #fdeceb;
 }
 body.body--dark {
   --page: #131619; --card: #1b1f23; --ink: #e7e9ec; --soft: #a3abb6; --line: #2d333a; --field: #20252a;
@@ -79,7 +79,7 @@ h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
 .q-btn-toggle { border: 1px solid var(--line); border-radius: 8px; background: var(--field); padding: 2px; }
 .q-dialog__inner > .q-card { padding: 24px; }
 .q-btn--standard { box-shadow: none; }
-body.body--dark .text-primary { color: var(--accent) !important; }
+@layer overrides { body.body--dark .text-primary { color: var(--accent) !important; } }
 .q-field--outlined .q-field__control { border-radius: 7px; background: var(--field); }
 .q-card, .q-dialog__inner > div { background: var(--card); color: var(--ink); border-radius: 12px; }
 .q-field__label, .q-field__bottom { color: var(--soft); }

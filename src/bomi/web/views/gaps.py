@@ -12,7 +12,7 @@ from bomi.cells import Interval, Normal
 from bomi.errors import BomiError
 from bomi.files import Campaign
 from bomi.files.draft import enter
-from bomi.space import Categorical
+from bomi.space import Integer, Real
 from bomi.web import figures, theme
 from bomi.web.desk import Session
 from bomi.web.views.waiting import compute, needs
@@ -134,7 +134,7 @@ class GapsView:
         """The ends of the scale, or the categories."""
         parameter = campaign.space.parameters[gap.parameter]
         with theme.block("line small soft").style("flex-wrap: nowrap; gap: 0; margin-top: -8px"):
-            if isinstance(parameter, Categorical):
+            if not isinstance(parameter, Real | Integer):
                 for value, share in zip(gap.values, gap.heights, strict=True):
                     ui.label(f"{cells.text(value)} {share:.0%}").style("flex: 1; text-align: center; min-width: 0")
             else:
@@ -162,8 +162,8 @@ class GapsView:
             self.session.refresh()
 
         with theme.block("line").style("flex-wrap: nowrap; align-items: flex-start"):
-            label = "Looked up or measured again"
-            if isinstance(parameter, Categorical):
+            label = "Value looked up"
+            if not isinstance(parameter, Real | Integer):
                 typed = ui.select([cells.text(value) for value in parameter.values], label=label)
             else:
                 typed = ui.input(label).on("keydown.enter", write)  # type: ignore[assignment]
@@ -178,8 +178,9 @@ def _words(gap: Gap, campaign: Campaign) -> str:
     parameter = campaign.space.parameters[gap.parameter]
     if not gap.heights:
         return "The method leaves this row out."
-    if isinstance(parameter, Categorical):
-        text = f"Most likely {gap.likely}"
+    if not isinstance(parameter, Real | Integer):
+        share, value = max(zip(gap.heights, map(cells.text, gap.values), strict=True))
+        text = f"Most likely {value} ({share:.0%})"
     elif gap.low is not None and gap.middle is not None and gap.high is not None:
         middle = theme.with_unit(theme.number(gap.middle, 3), parameter.unit)
         text = f"About {middle}, 90 % between {theme.number(gap.low, 3)} and {theme.number(gap.high, 3)}"

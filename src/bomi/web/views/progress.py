@@ -10,7 +10,7 @@ from nicegui import background_tasks, ui
 from bomi import cells
 from bomi.cells import Known
 from bomi.errors import BomiError
-from bomi.space import Categorical, Parameter
+from bomi.space import Integer, Parameter, Real
 from bomi.web import figures, theme
 from bomi.web.desk import Session
 from bomi.web.views.waiting import compute, needs
@@ -158,9 +158,10 @@ class ProgressView:
         figure.classes("plot").style("height: 210px").props["role"] = "img"
         figure.props["aria-label"] = f"expected outcome along {name}"
         self.plots[name] = figure
-        if isinstance(parameter, Categorical):
+        if not isinstance(parameter, Real | Integer):
             control: Any = ui.toggle([cells.text(v) for v in parameter.values], value=cells.text(self.setting[name]))
-            control.props("no-caps unelevated dense padding='2px 10px'")
+            control.props["role"] = "group"
+            control.props("no-caps unelevated dense padding='2px 10px'").style("align-self: flex-start")
             control.on_value_change(lambda event: self.move(name, parameter.read(event.value)))
         else:
             place = parameter.to_unit(self.setting[name])[0]
@@ -171,8 +172,6 @@ class ProgressView:
                 throttle=0.15,
             )
         control.props["aria-label"] = name
-        if isinstance(parameter, Categorical):
-            control.props["role"] = "group"
         self.controls[name] = (control, value, parameter)
 
     def draw(self, found: Sequence[Slice], predicted: Prediction) -> None:
@@ -205,7 +204,7 @@ class ProgressView:
         self.setting = dict(self.recommended)
         for name, (control, _, parameter) in self.controls.items():
             value = self.setting[name]
-            control.value = cells.text(value) if isinstance(parameter, Categorical) else parameter.to_unit(value)[0]
+            control.value = parameter.to_unit(value)[0] if isinstance(parameter, Real | Integer) else cells.text(value)
         self.look()
 
     def look(self) -> None:

@@ -14,7 +14,7 @@ from bomi.files import Campaign, append
 from bomi.files.draft import enter
 from bomi.files.experiments import FAILED
 from bomi.observations import Row
-from bomi.space import Categorical
+from bomi.space import RESERVED, Integer, Real
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.waiting import compute, needs
@@ -224,7 +224,7 @@ class ResultDialog:
             choice.props('no-caps unelevated dense padding="4px 10px"').props["aria-label"] = name
             choice.props["role"] = "group"
             self.choices[name] = choice
-            if isinstance(parameter, Categorical):
+            if not isinstance(parameter, Real | Integer):
                 other: Any = ui.select([cells.text(value) for value in parameter.values], label=name)
             else:
                 other = ui.input(name + (f" ({parameter.unit})" if parameter.unit else ""), placeholder="165 or 165±5")
@@ -249,7 +249,7 @@ class ResultDialog:
                 if not found[name]:
                     raise BomiError(f"{name}: type the other value, or choose “{UNKNOWN}”")
             elif choice.value == AS_ASKED and sheet is not None:
-                found[name] = sheet.columns["asked." + name][self.place]
+                found[name] = sheet.columns[RESERVED + name][self.place]
         outcome = FAILED if self.failed.value else str(self.outcome.value or "").strip()
         if cells.is_unknown(outcome):
             raise BomiError(f"{self.campaign.objective}: type what came out, or mark it as failed")
