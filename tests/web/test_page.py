@@ -108,6 +108,24 @@ def test_the_whole_loop(lab, served, tab):
     assert (done.rows, done.outcomes, done.failed) == (42, 41, 1)
 
 
+def test_a_result_starts_from_what_is_written_already(lab, served, tab):
+    lines = lab.read_text(encoding="utf-8").splitlines()
+    names = ("temperature", "time", "cooling", "quench")
+    lines = [lines[0] + "".join(f",asked.{name}" for name in names), *(line + ",,,," for line in lines[1:])]
+    lab.write_text("\n".join([*lines, "41,,?,3±1,15,oil,,,,175,4,15,oil"]) + "\n", encoding="utf-8")
+    page = tab(served(lab).address + "?view=suggest", "Suggest")
+    button(page, "Enter result").click()
+    pressed = [
+        page.get_by_role("group", name=name).locator("[aria-pressed=true]").inner_text() for name in names
+    ]  # fmt: skip
+    assert pressed == ["don't know", "other value", "as asked", "as asked"]
+    assert page.get_by_label("time (h)").input_value() == "3±1"
+    page.get_by_label("strength (MPa)").fill("400")
+    page.get_by_label("strength (MPa)").press("Enter")
+    page.get_by_text("No row awaits its outcome").wait_for()
+    assert lab.read_text(encoding="utf-8").splitlines()[-1] == "41,,?,3±1,15,oil,400,,,175,4,15,oil"
+
+
 def test_editing_marks_problems_at_the_cell_and_saves_only_on_demand(lab, served, tab):
     page = tab(served(lab).address)
     before = lab.read_bytes()

@@ -12,13 +12,13 @@ from nicegui import ui
 from bomi import cells
 from bomi.errors import BomiError, FileError
 from bomi.files import guess
-from bomi.files.campaign import from_document, parse_campaign, read_document
+from bomi.files.campaign import TYPES, from_document, parse_campaign, read_document
 from bomi.files.edits import replace_file
 from bomi.names import DEFAULT, METHOD_NAMES
 from bomi.web import theme
 from bomi.web.desk import Session
 
-KINDS = {"real": "number", "integer": "whole number", "categorical": "category"}
+KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
 NEW = "a new parameter"
 
 
@@ -268,7 +268,7 @@ class ParameterForm:
         self.spec = dict(spec)
         kind = spec.get("type", "categorical" if "values" in spec else "real")
         bounds, values = ([*_list(spec.get("range")), "", ""], _list(spec.get("values")))
-        kinds = KINDS if kind in KINDS else {**KINDS, kind: kind}
+        kinds = {one: KINDS.get(one, one) for one in TYPES}
         columns = list(view.session.snapshot.sheet.columns) if view.session.snapshot.sheet else []
         with theme.sheet() as self.box:
             self.box.props["aria-label"] = name or NEW

@@ -211,16 +211,23 @@ class ResultDialog:
                 theme.button("Cancel", self.dialog.close)
                 theme.button("Save result", self.save, icon="save", primary=True)
 
+    def column(self, name: str) -> str | None:
+        """What the row holds in a column, if there is one."""
+        columns = self.snapshot.sheet.columns if self.snapshot.sheet else {}
+        return columns[name][self.place] if name in columns else None
+
     def parameter(self, name: str) -> None:
         """One parameter's choice."""
         parameter = self.campaign.space.parameters[name]
         asked = self.row.asked.get(name, self.row.recorded[name])
         label = AS_ASKED if name in self.row.asked else "as in the table"
+        typed, recorded = self.column(name) or "", self.row.recorded[name]
+        now = label if recorded == asked else UNKNOWN if recorded is None else OTHER
         with theme.block("line").style("width: 100%; border-top: 1px solid var(--line); padding-top: 8px"):
             with theme.block("stack tight").style("width: 150px; gap: 0"):
                 ui.label(name).style("font-weight: 500")
                 ui.label(theme.shown(asked, parameter)).classes("soft small")
-            choice = ui.toggle([label, OTHER, UNKNOWN], value=label, on_change=self.changed)
+            choice = ui.toggle([label, OTHER, UNKNOWN], value=now, on_change=self.changed)
             choice.props('no-caps unelevated dense padding="4px 10px"').props["aria-label"] = name
             choice.props["role"] = "group"
             self.choices[name] = choice
@@ -229,7 +236,9 @@ class ResultDialog:
             else:
                 other = ui.input(name + (f" ({parameter.unit})" if parameter.unit else ""), placeholder="165 or 165±5")
             self.others[name] = other.props("outlined dense").style("width: 190px")
-            other.set_visibility(False)
+            other.set_visibility(now == OTHER)
+            if now == OTHER:
+                other.value = typed.strip()
 
     def changed(self) -> None:
         """Show the fields that are needed."""
