@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bomi import Categorical, Integer, Real, Space
-from bomi.candidates import maximize, space_filling
+from bomi.candidates import RAW, maximize, space_filling
 
 BOX = Space({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
 MIXED = Space({"a": (0, 1), "n": Integer(1, 8), "d": Real(0, 1, step=0.25), "c": ["x", "y", "z"]})
@@ -197,3 +197,20 @@ def test_space_filling_points_fill_the_space():
     assert len(cells) > 40  # of 64; independent points meet about 41 on average, and often fewer
     for column in points.T:
         assert np.histogram(column.numpy(), bins=8, range=(0, 1))[0].tolist() == [8] * 8
+
+
+def test_scouts_share_the_first_look_and_the_best_point_is_still_found():
+    def score(x):
+        return -(x - 0.3).square().sum(-1)
+
+    looked = []
+
+    def scout(x):
+        looked.append(len(x))
+        return score(x)
+
+    plain, _ = maximize(score, BOX, seed=0)
+    found, _ = maximize(score, BOX, seed=0, scouts=[scout, scout, scout])
+    assert torch.allclose(found, plain, atol=1e-4)
+    assert sum(looked) == RAW
+    assert max(looked) - min(looked) <= 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 
 RAW = 512
 RESTARTS = 8
+NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
@@ -52,11 +53,13 @@ def maximize(
     starts: Tensor | None = None,
     taken: Tensor | None = None,
     within: Region | None = None,
+    scouts: Sequence[Score] = (),
 ) -> tuple[Tensor, float]:
     """The best point found and its score, anywhere or within a region.
 
-    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. The result is admissible: integers,
-    steps and categories are moved along their own values.
+    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. scouts: cheaper scores, such as each
+    world's own, that share the first look at the raw points. The result is admissible: integers, steps and categories
+    are moved along their own values.
     """
     levels = [parameter.levels for parameter in space.parameters.values()]
     if all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE:
@@ -64,6 +67,7 @@ def maximize(
         values = _evaluate(score, points)
     else:
         raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
+        raw = _nominated(raw, scouts) if len(scouts) > 1 else raw
         values = _evaluate(score, raw)
         climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
         points, values = torch.cat([climbed, raw]), torch.cat([tops, values])
@@ -111,6 +115,15 @@ def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tens
         block[..., columns] = torch.from_numpy(space.expand(every.numpy()))[..., columns]
         moved.append(block.flatten(0, 1))
     return torch.cat(moved)
+
+
+def _nominated(points: Tensor, scouts: Sequence[Score]) -> Tensor:
+    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (NOMINEES at most, d)"""
+    chosen = []
+    for turn, scout in enumerate(scouts):
+        own = points[turn :: len(scouts)]
+        chosen.append(own[_evaluate(scout, own).topk(min(NOMINEES // len(scouts), len(own))).indices])
+    return torch.cat(chosen)
 
 
 def _pick(values: Tensor, seed: int) -> Tensor:

@@ -31,6 +31,7 @@ from bomi.surrogates.uncertain_inputs import fit_uncertain
 from bomi.worlds import Completed, Scaling, Table, min_max, standard
 
 RESTART_EVERY = 5  # rows, between searches for hyper-parameters from nothing
+IN_TURNS = 64  # rows, above which the worlds take turns in learning hyper-parameters
 
 
 class Filler(Protocol):
@@ -76,14 +77,21 @@ class AdditiveGP:
             return gaussian_process.fit(completed.inputs, completed.targets, kernel=kernel)
         if completed.inputs.shape[1] > ANCHORS:  # learned from the anchors
             return gaussian_process.with_hyper(completed.inputs, completed.targets, completed.hyper, kernel=kernel)
-        pairs = gaussian_process.Pairs(kernel, completed.inputs)
-        starts = completed.hyper[None]
-        if completed.inputs.shape[1] % RESTART_EVERY == 0:
-            # Another mode may have become the better one: one world looks for it, all consider it.
-            other = gaussian_process.search(kernel, completed.inputs[:1], completed.targets, most=20)
-            starts = torch.cat([starts, other.expand_as(completed.hyper)[None]])
-        hyper = gaussian_process.climb(pairs, completed.targets, starts, most=10)
+        hyper = self._relearn(kernel, completed.inputs, completed.targets, completed.hyper)
         return gaussian_process.with_hyper(completed.inputs, completed.targets, hyper, kernel=kernel)
+
+    def _relearn(self, kernel: Kernel, inputs: Tensor, targets: Tensor, hyper: Tensor) -> Tensor:
+        """Hyper-parameters a few steps better than before; of a larger table in one world, each in its turn."""
+        pairs, (worlds, rows) = gaussian_process.Pairs(kernel, inputs), inputs.shape[:2]
+        if rows % RESTART_EVERY == 0:
+            # Another mode may have become the better one: one world looks for it, all consider it.
+            one = rows // RESTART_EVERY % worlds
+            other = gaussian_process.search(kernel, inputs[one : one + 1], targets, most=20).expand_as(hyper)
+            before, after = (gaussian_process.negative_log_evidence(each, pairs, targets)[0] for each in (hyper, other))
+            hyper = torch.where((after < before)[:, None], other, hyper)
+        turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([rows % worlds])
+        climbed = gaussian_process.climb(pairs, targets, hyper[None, turn], most=10, worlds=turn)
+        return hyper.index_copy(0, turn, climbed)
 
 
 @dataclass(frozen=True)

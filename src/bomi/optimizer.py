@@ -320,10 +320,16 @@ class Optimizer:
             return _first_free(points, pending), note
         model = fit.model.believe(pending) if len(pending) else fit.model
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
-        score = acquisition.score(model, t=t, parameters=len(self.space))
-        starts = _best_rows(fit.model, fit.completed)
-        region = self._region(fit, t)
-        place, _ = candidates.maximize(score, self.space, seed=seed, starts=starts, taken=pending, within=region)
+        parameters = len(self.space)
+        place, _ = candidates.maximize(
+            acquisition.score(model, t=t, parameters=parameters),
+            self.space,
+            seed=seed,
+            starts=_best_rows(fit.model, fit.completed),
+            taken=pending,
+            within=self._region(fit, t),
+            scouts=[acquisition.score(each, t=t, parameters=parameters) for each in model.worlds()],
+        )
         return place, ""
 
     def _region(self, fit: _Fit, t: int) -> candidates.Region | None:

@@ -198,3 +198,14 @@ def test_each_matrix_of_a_batch_gets_its_own_jitter():
     assert added[0].abs() < 1e-14
     assert 1e-14 < added[1] < 1e-8
     assert 1e-4 < added[2] < 1e-2
+
+
+def test_each_world_alone_predicts_what_it_does_among_the_others():
+    generator = torch.Generator().manual_seed(0)
+    X = torch.rand(3, 12, 2, generator=generator, dtype=torch.float64)
+    model = fit(X, torch.sin(6 * X[0, :, 0]))
+    points = torch.rand(7, 2, generator=generator, dtype=torch.float64)
+    together = model.moments(points)
+    for q, world in enumerate(model.worlds()):
+        for alone, among in zip(world.moments(points), together, strict=True):
+            assert torch.allclose(alone[0], among[q])

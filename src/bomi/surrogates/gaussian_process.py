@@ -10,6 +10,7 @@ the kernel alone, since dL/dK = (K^-1 - alpha alpha^T) / 2 is known in closed fo
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -22,7 +23,7 @@ from gpytorch.distributions import MultivariateNormal
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bomi.surrogates.kernels import Kernel, SquaredExponential, cross
+from bomi.surrogates.kernels import Kernel, SquaredExponential, cross, symmetric
 
 CHUNK = 500_000  # covariances between points and rows at a time
 NOISE_BOUNDS = (1e-6, 1.0)
@@ -70,6 +71,14 @@ class GaussianProcess(Model):
         explained = torch.linalg.solve_triangular(self.L, k, upper=False).square().sum(-2)
         prior = self.kernel.diagonal(self.theta, x)
         return mean, (prior - explained).clamp_min(1e-12 * prior.detach())
+
+    def worlds(self) -> list[GaussianProcess]:
+        """Each world alone."""
+        each = [copy.copy(self) for _ in self.inputs]
+        for name in ("inputs", "targets", "theta", "noise", "L", "alpha"):
+            for one, part in zip(each, getattr(self, name).split(1), strict=True):
+                setattr(one, name, part)
+        return each
 
     def fitted(self) -> Tensor:
         """Posterior mean of f at each world's own rows: y - noise * alpha.  (Q, n)"""
@@ -131,8 +140,8 @@ class Pairs:
     """The pairs of rows of each world, i >= j: half of the matrix, prepared once for many hyper-parameters."""
 
     def __init__(self, kernel: Kernel, inputs: Tensor) -> None:
-        self.kernel, self.rows = kernel, inputs.shape[-2]
-        self.i, self.j = torch.tril_indices(self.rows, self.rows, device=inputs.device)
+        self.kernel = kernel
+        self.i, self.j = torch.tril_indices(inputs.shape[-2], inputs.shape[-2], device=inputs.device)
         self.prepared = kernel.prepare(inputs[:, self.i], inputs[:, self.j])
         self.twice = 2.0 - (self.i == self.j).to(inputs)
 
@@ -147,17 +156,14 @@ class Pairs:
 
     def matrix(self, half: Tensor) -> Tensor:
         """The whole symmetric matrix, from its lower half.  (Q, T) -> (Q, n, n)"""
-        K = half.new_empty(len(half), self.rows, self.rows)
-        K[:, self.i, self.j] = half
-        K[:, self.j, self.i] = half
-        return K
+        return symmetric(half, self.i, self.j)
 
 
-def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int) -> Tensor:
-    """The best hyper-parameters that L-BFGS reaches in each world.  starts: (r, Q, k + 1) -> (Q, k + 1)"""
+def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: Tensor | None = None) -> Tensor:
+    """The best hyper-parameters that L-BFGS reaches in each world, or some.  starts: (r, Q, k + 1) -> (Q, k + 1)"""
     bounds = [*pairs.kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
     low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
-    worlds = torch.arange(starts.shape[1]).repeat(len(starts))
+    worlds = (torch.arange(starts.shape[1]) if worlds is None else worlds).repeat(len(starts))
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         value, gradient = negative_log_evidence(torch.from_numpy(flat), pairs, targets, worlds[batch_indices])
