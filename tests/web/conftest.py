@@ -89,6 +89,7 @@ def served() -> Iterator:
     yield start
     for page in pages:
         page.end()
+    assert [page.said() for page in pages if "Traceback" in page.said()] == []
 
 
 @pytest.fixture(scope="session")

@@ -40,7 +40,7 @@ class Worker:
         async with self._turn:
             self._asked_to_stop = False
             self.warm_up()
-            pipe = self._pipe
+            process, pipe = self._process, self._pipe
             assert pipe is not None
             try:
                 pipe.send((job, arguments))
@@ -52,7 +52,8 @@ class Worker:
                         raise BomiError(value)
                     progress(value)
             except (EOFError, OSError):
-                self.close()
+                if self._process is process:  # and not another one that was started meanwhile
+                    self.close()
                 raise StoppedError(
                     "stopped" if self._asked_to_stop else "the computation ended all at once; is there enough memory?"
                 ) from None

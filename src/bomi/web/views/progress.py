@@ -13,7 +13,7 @@ from bomi.errors import BomiError
 from bomi.space import Integer, Parameter, Real
 from bomi.web import figures, theme
 from bomi.web.desk import Session
-from bomi.web.views.waiting import compute, needs
+from bomi.web.views.waiting import compute, needs, there
 
 if TYPE_CHECKING:
     from bomi.insight import Importance, Slice
@@ -221,10 +221,10 @@ class ProgressView:
                     found, predicted = await self.session.compute("slices", tuple(self.setting.items()))
                     if not self.again:
                         break
-                with self.place:
+                if there(self.place):
                     self.draw(found, predicted)
             except BomiError as error:
-                with self.place:
+                if there(self.place):
                     self.session.say(str(error), bad=True)
             finally:
                 self.busy = False

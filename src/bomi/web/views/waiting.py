@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from nicegui import background_tasks, ui
 
@@ -11,6 +12,16 @@ from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.worker import StoppedError
+
+_LATEST: WeakKeyDictionary[ui.element, object] = WeakKeyDictionary()  # what was asked for last in each place
+
+
+def there(element: ui.element) -> bool:
+    """Whether an element is still shown: its view may be another by now, or its tab closed."""
+    try:
+        return not element.is_deleted and element.client is not None
+    except RuntimeError:
+        return False
 
 
 def compute(
@@ -21,6 +32,8 @@ def compute(
     again: Callable[[], None],
 ) -> None:
     """Run a job with its progress in a place of the page, then show its result there; an error leaves the page."""
+
+    turn = _LATEST[place] = object()
 
     async def run() -> None:
         place.clear()
@@ -35,14 +48,17 @@ def compute(
         try:
             result = await job()
         except BomiError as error:
+            if not there(place) or _LATEST[place] is not turn:
+                return
             place.clear()
             stopped = isinstance(error, StoppedError) and str(error) == "stopped"
             with place, theme.note("Stopped." if stopped else str(error), bad=not stopped):
                 theme.button("Try again", again)
             return
-        place.clear()
-        with place:
-            show(result)
+        if there(place) and _LATEST[place] is turn:
+            place.clear()
+            with place:
+                show(result)
 
     background_tasks.create(run())
 
