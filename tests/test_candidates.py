@@ -55,6 +55,16 @@ def test_the_highest_of_many_peaks(seed):
     assert score(place[None]).item() == pytest.approx(value)
 
 
+def test_a_number_of_points_is_a_search_without_ascent():
+    score, count = bowl(target(2.0, 2.0, 2.0)), 1000
+    place, value = maximize(score, BOX, seed=3, points=count)
+    points = space_filling(BOX, count, seed=3)
+    assert value == score(points).max().item()
+    assert torch.equal(place, points[score(points).argmax()])
+    assert maximize(score, BOX, seed=3)[1] > value  # ascent reaches the corner
+    assert not torch.equal(maximize(score, BOX, seed=3, points=count, taken=place[None])[0], place)
+
+
 def test_a_start_leads_to_a_peak_too_narrow_to_be_met_by_chance():
     at = target(0.123, 0.456, 0.789)
 

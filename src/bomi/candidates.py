@@ -54,28 +54,33 @@ def maximize(
     taken: Tensor | None = None,
     within: Region | None = None,
     scouts: Sequence[Score] = (),
+    points: int | None = None,
 ) -> tuple[Tensor, float]:
     """The best point found and its score, anywhere or within a region.
 
     starts: (s, d) good rows to search around, taken: (m, d) to stay away from. scouts: cheaper scores, such as each
-    world's own, that share the first look at the raw points. The result is admissible: integers, steps and categories
-    are moved along their own values.
+    world's own, that share the first look at the raw points. With `points` it is the best of so many space-filling
+    points, and nothing climbs. The result is admissible: integers, steps and categories are moved along their own
+    values.
     """
     levels = [parameter.levels for parameter in space.parameters.values()]
     if all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE:
-        points = _every_point(space)
-        values = _evaluate(score, points)
+        found = _every_point(space)
+        values = _evaluate(score, found)
+    elif points is not None:
+        found = space_filling(space, points, seed=seed)
+        values = _evaluate(score, found)
     else:
         raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
         raw = _nominated(raw, scouts) if len(scouts) > 1 else raw
         values = _evaluate(score, raw)
         climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
-        points, values = torch.cat([climbed, raw]), torch.cat([tops, values])
+        found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
-        free = torch.cdist(points, taken).amin(-1) > SAME
+        free = torch.cdist(found, taken, compute_mode="donot_use_mm_for_euclid_dist").amin(-1) > SAME
         values = torch.where(free, values, -torch.inf) if free.any() else values
     best = int(values.argmax())
-    return points[best], float(values[best])
+    return found[best], float(values[best])
 
 
 def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:

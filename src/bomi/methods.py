@@ -174,6 +174,7 @@ class Method:
     scaling: Callable[[Tensor], Scaling] = min_max
     rows: int = 2  # fewer completed rows than this: space-filling points
     goes_on: bool = False  # whether the filler goes on from the worlds before
+    points: int | None = 10_000  # how many the next one is chosen from, as the authors' program does; None: by ascent
     radius: float | None = None  # how near to the best row every second suggestion stays while nothing better comes
 
 
@@ -186,6 +187,7 @@ _ROWS = (
         surrogate=AdditiveGP(),
         scaling=standard,
         goes_on=True,
+        points=None,
         radius=0.05,
     ),
     Method("bomi", "Q tables drawn by matrix factorization, one GP each, UCB-MI (the paper's)", MatrixFactorization()),

@@ -329,6 +329,7 @@ class Optimizer:
             taken=pending,
             within=self._region(fit, t),
             scouts=[acquisition.score(each, t=t, parameters=parameters) for each in model.worlds()],
+            points=self.method.points,
         )
         return place, ""
 

@@ -122,7 +122,7 @@ def fit(inputs: Tensor, targets: Tensor, *, kernel: Kernel | None = None) -> Gau
     inputs: (Q, n, d), targets: (n,)
     """
     kernel = kernel or SquaredExponential()
-    return with_hyper(inputs, targets, search(kernel, inputs, targets, most=60), kernel=kernel)
+    return with_hyper(inputs, targets, search(kernel, inputs, targets, most=60, keep=4), kernel=kernel)
 
 
 def with_hyper(inputs: Tensor, targets: Tensor, hyper: Tensor, *, kernel: Kernel) -> GaussianProcess:
@@ -130,10 +130,10 @@ def with_hyper(inputs: Tensor, targets: Tensor, hyper: Tensor, *, kernel: Kernel
     return GaussianProcess(inputs, targets, hyper[:, :-1], hyper[:, -1], kernel=kernel)
 
 
-def search(kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int) -> Tensor:
-    """Hyper-parameters from nothing: a coarse search, then L-BFGS from the two best in every world.  (Q, k + 1)"""
+def search(kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int, keep: int = 2) -> Tensor:
+    """Hyper-parameters from nothing: a coarse search, then L-BFGS from the few best in every world.  (Q, k + 1)"""
     pairs = Pairs(kernel, inputs)
-    return climb(pairs, targets, _coarse_search(pairs, targets, keep=2), most=most)
+    return climb(pairs, targets, _coarse_search(pairs, targets, keep=keep), most=most)
 
 
 class Pairs:
