@@ -39,6 +39,21 @@ def save(page: Page, name: str, *, whole: bool = False) -> None:
     few.save(FOLDER / f"{name}.png", optimize=True)
 
 
+def problems(page: Page) -> None:
+    """The table with three mistakes typed into it."""
+    for row, column, text in ((3, 2, "hot"), (4, 3, "500"), (5, 5, "oill")):
+        cell = page.locator(f'.ag-row[row-id="{row}"] [col-id="c{column}"]')
+        cell.dblclick()
+        cell.locator("input").fill(text)
+        cell.locator("input").press("Enter")
+    page.get_by_text("3 problems").wait_for()
+    page.wait_for_timeout(500)
+    save(page, "problems-wide-light")
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_text("3 problems").wait_for(state="detached")
+    page.wait_for_timeout(500)
+
+
 def take(browser: Browser, address: str, size: str, light: str) -> None:
     """Every view in one size and one light."""
     width, height = SIZES[size]
@@ -56,6 +71,8 @@ def take(browser: Browser, address: str, size: str, light: str) -> None:
         page.locator("[aria-busy]").wait_for(state="detached")
         page.wait_for_timeout(1000)
         page.mouse.move(0, 0)
+        if view == "data" and (size, light) == ("wide", "light"):
+            problems(page)
         save(page, f"{view}-{size}-{light}", whole=view in WHOLE)
         if view == "suggest" and size == "wide":
             page.get_by_role("button", name="Enter result").click()

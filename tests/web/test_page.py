@@ -220,10 +220,10 @@ def test_a_broken_upload_is_told_and_changes_nothing(lab, served, tab, tmp_path)
     # A good one replaces the table once that is said, and the version before is kept.
     good = b"id,temperature,time,cooling,quench,strength\n1,150,2,3,oil,300\n"
     upload("good.csv", good)
-    page.get_by_text("good.csv: a table with 1 rows and 6 columns").wait_for()
+    page.get_by_text("good.csv: a table with 1 row and 6 columns").wait_for()
     assert lab.read_bytes() == before[lab.name]
     button(page, "Replace").click()
-    page.get_by_text("1 rows, 1 with an outcome").wait_for()
+    page.get_by_text("1 row, 1 with an outcome").wait_for()
     assert lab.read_bytes() == good
     assert lab.with_name(lab.name + ".bak").read_bytes() == before[lab.name]
     with page.expect_download() as download:

@@ -82,7 +82,8 @@ def build(desk: Desk, wanted: str) -> None:
 
     async def look() -> None:
         await asyncio.to_thread(desk.look)
-        if session.refresh():
+        before = len(session.conflicts)
+        if session.refresh() and len(session.conflicts) == before:
             say("The files were changed outside; this is the new version.")
 
     with ui.element("header").classes("bar"):

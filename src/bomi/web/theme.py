@@ -74,7 +74,7 @@ h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
 .note.bad { background: var(--bad-soft); } .note.bad .q-icon { color: var(--bad); }
 .note .text { flex: 1; min-width: 200px; white-space: pre-line; overflow-wrap: anywhere; }
 .empty { text-align: center; align-items: center; padding: 48px 24px; gap: 10px; }
-.empty .q-icon { color: var(--soft); opacity: .7; }
+.empty > .q-icon { color: var(--soft); opacity: .7; }
 .q-btn { text-transform: none; font-weight: 500; border-radius: 7px; }
 .q-btn-toggle { border: 1px solid var(--line); border-radius: 8px; background: var(--field); padding: 2px; }
 .q-dialog__inner > .q-card { padding: 24px; }
@@ -118,7 +118,11 @@ h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
 .density .stated { fill: %(green)s; opacity: .2; } .density .full { fill: %(blue)s; opacity: .75; }
 .share { height: 10px; border-radius: 5px; background: %(blue)s; opacity: .85; min-width: 2px; }
 .share.more { opacity: .3; border-radius: 0 5px 5px 0; margin-left: -5px; min-width: 0; }
-.problems { max-height: 168px; overflow: auto; display: flex; flex-direction: column; gap: 2px; }
+body.body--dark .cm-editor { filter: invert(.88) hue-rotate(180deg); }
+.drop { width: 100%; background: var(--field); border: 1.5px dashed var(--line); border-radius: 10px; }
+.drop .q-uploader__header { background: none; color: var(--ink); padding: 24px; }
+.drop .q-uploader__list { display: none; }
+.problems { font-size: 14px; max-height: 168px; overflow: auto; display: flex; flex-direction: column; gap: 2px; }
 .problems button { all: unset; cursor: pointer; padding: 3px 8px; border-radius: 6px; overflow-wrap: anywhere; }
 .problems button:hover { background: var(--card); }
 .problems button:focus-visible { outline: 2px solid var(--accent); }
@@ -225,6 +229,11 @@ def key(kind: str, text: str) -> None:
     with ui.element("span").classes("key"):
         ui.element("span").classes(f"swatch {kind}").props("aria-hidden=true")
         ui.label(text)
+
+
+def count(number: int, word: str) -> str:
+    """So many of something."""
+    return f"{number} {word}" + ("" if number == 1 else "s")
 
 
 def number(value: float | None, digits: int = 4) -> str:

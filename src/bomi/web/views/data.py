@@ -238,7 +238,7 @@ class DataView:
         result = session.draft.result
         self.summary.text = _summary(result, session.draft.sheet)
         count = session.draft.count
-        self.save_button.text = f"Save {count} change{'s' if count > 1 else ''}"
+        self.save_button.text = f"Save {theme.count(count, 'change')}"
         self.save_button.set_visibility(bool(count))
         self.discard_button.set_visibility(bool(count))
         ui.run_javascript(f"window.onbeforeunload = {'e => e.preventDefault()' if count else 'null'}")
@@ -269,7 +269,7 @@ class DataView:
         with ui.element("section").classes("note bad").style("display: block"):
             with theme.block("line"):
                 ui.icon("error_outline", size="22px").props("aria-hidden=true")
-                theme.heading(f"{count} problem{'s' if count > 1 else ''} to mend before anything can be suggested")
+                theme.heading(f"{theme.count(count, 'problem')} to mend before anything can be suggested")
             with theme.block("problems"):
                 for problem in other_problems(result):
                     ui.label(f"{problem.column or 'the header'}: {problem.message}").style("padding: 3px 8px")
@@ -376,11 +376,14 @@ class DataView:
                     on_upload=take,
                     max_file_size=UPLOAD_LIMIT,
                     auto_upload=True,
-                    label="Choose a file, or drop it here",
                 )
-                .props('flat bordered accept=".csv,.tsv,.txt,.toml,text/csv" aria-label="File to upload"')
-                .style("width: 100%; background: var(--field)")
+                .props('flat accept=".csv,.tsv,.txt,.toml,text/csv" aria-label="File to upload"')
+                .classes("drop")
             )
+            with uploader.add_slot("header"), theme.block("line").style("justify-content: center"):
+                with ui.button("Choose a file", icon="upload").props("unelevated color=primary"):
+                    ui.element("q-uploader-add-trigger")  # Quasar's own: it opens the browser's dialog
+                ui.label("or drop it here").classes("soft")
             uploader.on("uploaded", uploader.reset, [])
             uploader.on("failed", refuse, [])
             uploader.on("rejected", refuse, js_handler="found => emit(found.map(one => one.failedPropValidation))")
@@ -406,7 +409,11 @@ class DataView:
         if snapshot.table.suffix.lower() in (".xlsx", ".xlsm"):
             raise FileError(f"{snapshot.table.name} is a workbook, which is only read; start with a CSV instead")
         sheet = parse_sheet(shape, content)
-        return False, content, f"{short}: a table with {len(sheet.rows)} rows and {len(sheet.header)} columns"
+        return (
+            False,
+            content,
+            f"{short}: a table with {theme.count(len(sheet.rows), 'row')} and {theme.count(len(sheet.header), 'column')}",
+        )
 
     def confirm(self, is_campaign: bool, content: bytes, about: str, dialog: ui.dialog) -> None:
         """Say what would be replaced, and do it when told to."""
@@ -467,11 +474,11 @@ class DataView:
 
 def _summary(result: Snapshot, sheet: Sheet) -> str:
     if result.experiments is None:
-        return f"{len(sheet.rows)} rows, {len(sheet.header)} columns"
+        return f"{theme.count(len(sheet.rows), 'row')}, {theme.count(len(sheet.header), 'column')}"
     found = summarize(result.experiments)
     missing, unsure = sum(c.unknown for c in found.columns), sum(c.uncertain for c in found.columns)
-    parts = [f"{found.rows} rows", f"{found.outcomes} with an outcome"]
+    parts = [theme.count(found.rows, "row"), f"{found.outcomes} with an outcome"]
     parts += [f"{found.pending} pending"] if found.pending else []
     parts += [f"{found.failed} failed"] if found.failed else []
-    gaps = f"{missing} value{'s' if missing != 1 else ''} missing, {unsure} uncertain"
-    return f"{', '.join(parts)}. {gaps}; {found.complete} rows are complete."
+    gaps = f"{theme.count(missing, 'value')} missing, {unsure} uncertain"
+    return f"{', '.join(parts)}. {gaps}; complete: {theme.count(found.complete, 'row')}."

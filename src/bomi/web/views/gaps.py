@@ -96,7 +96,7 @@ class GapsView:
     def fill(self, gaps: Sequence[Gap], campaign: Campaign) -> None:
         """The cards that are wanted."""
         wanted = [gap for gap in gaps if self.parameter in (ALL, gap.parameter)] or list(gaps)
-        self.said.text = f"{len(wanted)} value{'s' if len(wanted) != 1 else ''}"
+        self.said.text = theme.count(len(wanted), "value")
         self.cards.clear()
         self.more.clear()
         with self.cards:
