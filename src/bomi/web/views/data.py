@@ -409,11 +409,8 @@ class DataView:
         if snapshot.table.suffix.lower() in (".xlsx", ".xlsm"):
             raise FileError(f"{snapshot.table.name} is a workbook, which is only read; start with a CSV instead")
         sheet = parse_sheet(shape, content)
-        return (
-            False,
-            content,
-            f"{short}: a table with {theme.count(len(sheet.rows), 'row')} and {theme.count(len(sheet.header), 'column')}",
-        )
+        size = f"{theme.count(len(sheet.rows), 'row')} and {theme.count(len(sheet.header), 'column')}"
+        return False, content, f"{short}: a table with {size}"
 
     def confirm(self, is_campaign: bool, content: bytes, about: str, dialog: ui.dialog) -> None:
         """Say what would be replaced, and do it when told to."""
