@@ -42,7 +42,8 @@ class Problem:
     """A function on a box, to be maximised.
 
     `function` takes (m, d) and gives (m,). `optimum` is the known maximum and `maximizer` one place where it
-    is taken; both are None where nobody knows them.
+    is taken; both are None where nobody knows them. Where an experiment may take place elsewhere than it was
+    asked for, `experiment` takes what was asked (m, d) and gives where it took place (m, d) and the values (m,).
     """
 
     name: str
@@ -50,6 +51,7 @@ class Problem:
     function: Function
     optimum: float | None = None
     maximizer: tuple[float, ...] | None = None
+    experiment: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
 
     def __post_init__(self) -> None:
         if not self.bounds:
@@ -73,12 +75,24 @@ class Problem:
 
     def __call__(self, x: FloatArray) -> FloatArray:  # (..., d) -> (...)
         """The value at one point (d,) or at many (m, d); `float()` makes a number of a single one."""
+        x = self._inputs(x)
+        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape(x.shape[:-1])
+
+    def evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:  # (..., d) -> (..., d), (...)
+        """Where the experiment takes place if x is asked for, and its value there."""
+        x = self._inputs(x)
+        if self.experiment is None:
+            return x, self(x)
+        actual, values = self.experiment(x.reshape(-1, self.dim))
+        return np.asarray(actual, dtype=float).reshape(x.shape), np.asarray(values, dtype=float).reshape(x.shape[:-1])
+
+    def _inputs(self, x: FloatArray) -> FloatArray:
         x = np.asarray(x, dtype=float)
         if x.ndim == 0 or x.shape[-1] != self.dim:
             raise BenchmarkError(
                 f"problem {self.name!r} takes {self.dim} inputs in the last axis, but got the shape {x.shape}"
             )
-        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape(x.shape[:-1])
+        return x
 
 
 def problem(name: str, *, dim: int | None = None) -> Problem:

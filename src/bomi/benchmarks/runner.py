@@ -104,12 +104,13 @@ def run(
         suggestion = optimizer.ask()
         seconds.append(time.perf_counter() - start)
         asked = np.array([suggestion[name] for name in names], dtype=float)
-        actual = recorded = asked
+        tried, failed = asked, np.zeros(problem.dim, dtype=bool)
         if missing is not None:
             event = missing.draw(seed, t, problem.dim)
-            actual, recorded = event.apply(asked, problem.bounds)
-            events += bool(event.failed.any())
-        outcome = float(problem(actual))
+            tried, failed = event.apply(asked, problem.bounds)[0], event.failed
+            events += bool(failed.any())
+        actual, value = problem.evaluate(tried)
+        outcome, recorded = float(value), np.where(failed, np.nan, actual)
         known = chosen.view.evaluation(asked, actual, recorded)
         differs = {name: cell for name, cell in _cells(names, known).items() if cell != suggestion[name]}
         optimizer.tell(suggestion, outcome, actual=differs)
