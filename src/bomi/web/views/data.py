@@ -473,7 +473,8 @@ def _summary(result: Snapshot, sheet: Sheet) -> str:
     if result.experiments is None:
         return f"{theme.count(len(sheet.rows), 'row')}, {theme.count(len(sheet.header), 'column')}"
     found = summarize(result.experiments)
-    missing, unsure = sum(c.unknown for c in found.columns), sum(c.uncertain for c in found.columns)
+    inputs = [column for column in found.columns if column.column in result.experiments.campaign.space.names]
+    missing, unsure = sum(column.unknown for column in inputs), sum(column.uncertain for column in inputs)
     parts = [theme.count(found.rows, "row"), f"{found.outcomes} with an outcome"]
     parts += [f"{found.pending} pending"] if found.pending else []
     parts += [f"{found.failed} failed"] if found.failed else []
