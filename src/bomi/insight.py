@@ -187,4 +187,4 @@ def _distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequen
 
 def _span(space: Space, name: str) -> float:
     parameter = space.parameters[name]
-    return 1.0 if parameter.kind == "categorical" else parameter.high - parameter.low  # type: ignore[union-attr]
+    return parameter.high - parameter.low if isinstance(parameter, Real | Integer) else 1.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bomi import cells
 from bomi.cells import Cell, Interval, Known, Normal
 from bomi.errors import CellError, TableError
-from bomi.space import IDENTITY, RESERVED, Categorical, Parameter, Real, Space
+from bomi.space import IDENTITY, RESERVED, Integer, Parameter, Real, Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,7 @@ def read_cell(parameter: Parameter, value: object, *, keep_outside: bool = False
 
 
 def _overlaps(interval: Interval, parameter: Parameter) -> bool:
-    return not isinstance(parameter, Categorical) and interval.low < parameter.high and parameter.low < interval.high
+    return isinstance(parameter, Real | Integer) and interval.low < parameter.high and parameter.low < interval.high
 
 
 def read_outcome(value: object) -> float | None:
@@ -101,7 +101,7 @@ def read_columns(
     asked_names = {RESERVED + name: name for name in space.names}
     expected = {*space.names, objective, IDENTITY, *asked_names}
     unexpected = [name for name in columns if name not in expected]
-    missing = [name for name in (*space.names, objective) if name not in columns]
+    missing = [name for name in (*space.names, objective) if name not in columns and _default(space, name) is None]
     if missing:
         beside = f"; unexpected columns: {', '.join(map(repr, unexpected))}" if unexpected else ""
         raise TableError(f"the table lacks {', '.join(map(repr, missing))}{beside}")
@@ -131,6 +131,7 @@ def read_columns(
                 values.append(None)
         return values
 
+    columns = {**{name: [None] * count for name in space.names}, **columns}
     recorded = {
         name: column(
             name,
@@ -144,6 +145,15 @@ def read_columns(
         for title, name in asked_names.items()
         if title in columns
     }
+    for name, p in space.parameters.items():
+        if p.default is not None:
+            known = asked.get(name, [None] * count)
+            for i, (value, label) in enumerate(zip(columns[name], labels, strict=True)):
+                if recorded[name][i] is None and known[i] is None and _is_blank(value):
+                    try:
+                        recorded[name][i] = read_cell(p, p.default, keep_outside=keep_outside)
+                    except CellError as error:
+                        problems.append(Problem(label, name, f"the default {error}"))
     outcomes = column(objective, read_outcome, -sys.float_info.max, sys.float_info.max)
     ids = column(IDENTITY, _read_id) if IDENTITY in columns else [None] * count
     seen: dict[str, object] = {}
@@ -166,6 +176,16 @@ def read_columns(
         )
         for i in range(count)
     ]
+
+
+def _default(space: Space, name: str) -> Known | None:
+    parameter = space.parameters.get(name)
+    return parameter.default if parameter is not None else None
+
+
+def _is_blank(value: object) -> bool:
+    """Whether nothing was typed: a `?` or `NA` says that nobody knows, an empty cell that nobody varied it."""
+    return not isinstance(value, str) or not value.strip()
 
 
 def table_error(problems: Sequence[Problem]) -> TableError:
@@ -242,6 +262,8 @@ class Observations:
         table: dict[str, list[object]] = {IDENTITY: [row.id for row in self.rows]}
         for name in self.space.names:
             table[name] = [row.recorded[name] for row in self.rows]
+            if _default(self.space, name) is not None:  # a blank would be taken for it
+                table[name] = ["?" if cell is None else cell for cell in table[name]]
         table[self.objective] = [row.outcome for row in self.rows]
         for name in self.space.names:
             if any(name in row.asked for row in self.rows):

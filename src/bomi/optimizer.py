@@ -20,7 +20,7 @@ from bomi.methods import Acquisition, Method, find_acquisition
 from bomi.methods import method as find_method
 from bomi.names import DEFAULT
 from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
-from bomi.space import RESERVED, Array, Space
+from bomi.space import RESERVED, Array, Categorical, Ordinal, Parameter, Space
 from bomi.surrogates.gaussian_process import GaussianProcess
 from bomi.worlds import Completed, Scaling, Table
 
@@ -248,6 +248,8 @@ class Optimizer:
             raise TableError(f"outcome {self.objective!r}: {error}") from None
         changed = {name: self._cell(name, cell, keep) for name, cell in actual.items()}
         if not isinstance(experiment, Suggestion):
+            known = {name: p.default for name, p in self.space.parameters.items() if p.default is not None}
+            experiment = {**known, **experiment}  # what was not varied then
             missing = [name for name in self.space.names if name not in experiment]
             beside = [name for name in experiment if name not in self.space.names]
             if missing:
@@ -290,12 +292,21 @@ class Optimizer:
     def _ask_one(self) -> Suggestion:
         observations = self._observations
         place, note = self._next_place()
-        setting = self.space.setting(place.numpy())
+        setting = self._unasked(self.space.setting(place.numpy()))
         predicted = self.predict([setting])[0] if self._has_model() else None
         suggestion = Suggestion(observations.fresh_id(), setting, predicted, note)
         row = Row(recorded=dict(setting), outcome=None, asked=dict(setting), id=suggestion.id)
         self._observations = observations.add([row])
         return suggestion
+
+    def _unasked(self, setting: dict[str, Known]) -> dict[str, Known]:
+        """The setting, or where rounding has made it one that is pending, another one."""
+        asked = [dict(row.asked) for row in self._observations.pending]
+        if setting not in asked:
+            return setting
+        spare = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(len(self._observations.rows)))
+        others = [self.space.setting(place) for place in spare.numpy()]
+        return next((other for other in others if other not in asked), setting)
 
     def _has_model(self) -> bool:
         """Whether the method learns, and has enough rows to."""
@@ -308,8 +319,7 @@ class Optimizer:
         pending = self._pending_places()
         acquisition = self.method.acquisition
         if acquisition is None:
-            uniform = np.random.default_rng(seed).random((_SPARE, len(self.space)))
-            return _first_free(torch.from_numpy(self.space.expand(uniform)), pending), ""
+            return _first_free(torch.from_numpy(self.space.draw(_SPARE, np.random.default_rng(seed))), pending), ""
         fit = self._learn()
         if not fit.enough:
             note = (
@@ -391,6 +401,8 @@ class Optimizer:
     def _recommend(self, seen: Row) -> tuple[dict[str, Known] | None, Prediction | None, str]:
         if not self._has_model():
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
+            if self.space.broken(known):
+                return None, None, "no model, and the best row seen breaks a constraint"
             if len(known) == len(self.space):
                 return known, None, "no model: the best row seen"
             return None, None, "no model, and the best row seen has gaps"
@@ -440,8 +452,11 @@ class Optimizer:
         world_row = {int(row): i for i, row in enumerate(rows)}
         numbers = [i for i, row in enumerate(self._observations.rows) if not row.pending]
         found = []
-        for i, j in fit.table.gaps.nonzero().tolist():
+        every = [(i, j) for i in range(len(fit.rows)) for j in range(len(self.space))]
+        for i, j in every:
             name, row = self.space.names[j], fit.rows[i]
+            if isinstance(row.recorded[name], Known):
+                continue
             draws: tuple[Known, ...] = ()
             if i in world_row:
                 columns = many[:, world_row[i], self.space.columns[j]].numpy()
@@ -466,6 +481,8 @@ class Optimizer:
     def gaps(self) -> pd.DataFrame:
         """What is known of each value that is not known exactly, in the parameter's own unit, the worthiest first.
 
+        Of a category or an ordered level, `probabilities` maps each of its values to its probability.
+
         `worth` is how much the best outcome that can be predicted depends on the value, in the outcome's unit: its
         square is the part of the variance of the predicted best outcome that knowing the value would take away.
         """
@@ -475,11 +492,20 @@ class Optimizer:
         outcomes = (
             self._learn().scaling.to_outcome(best, torch.zeros_like(best))[0].numpy() if best is not None else None
         )
-        found = [
-            {"row": gap.row, "parameter": gap.parameter, **_summary(gap.draws), "worth": _worth(gap.draws, outcomes)}
-            for gap in self.gap_draws()
-        ]
-        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth"]
+        found = []
+        for gap in self.gap_draws():
+            parameter = self.space.parameters[gap.parameter]
+            words = isinstance(parameter, Categorical) or not all(isinstance(draw, int | float) for draw in gap.draws)
+            found.append(
+                {
+                    "row": gap.row,
+                    "parameter": gap.parameter,
+                    **_summary(() if words else gap.draws),
+                    "probabilities": _probabilities(parameter, gap.draws),
+                    "worth": _worth(gap.draws, outcomes, words=words),
+                }
+            )
+        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth", "probabilities"]
         return pd.DataFrame(found, columns=columns).sort_values(
             "worth", ascending=False, kind="stable", ignore_index=True
         )
@@ -496,7 +522,7 @@ class Optimizer:
 
 def _first_free(points: Tensor, pending: Tensor) -> Tensor:
     """The first of the points that is not pending, or else the first.  (m, d) -> (d,)"""
-    pending_already = (points[:, None] == pending).all(-1).any(-1)
+    pending_already = ((points[:, None] - pending).abs() < candidates.SAME).all(-1).any(-1)
     return points[int((~pending_already).int().argmax())]
 
 
@@ -507,21 +533,28 @@ def _best_rows(model: GaussianProcess, completed: Completed, count: int = 3) -> 
     return completed.inputs[worlds, top].flatten(0, 1).clamp(0, 1)
 
 
+def _probabilities(parameter: Parameter, draws: Sequence[Known]) -> dict[Known, float] | None:
+    """How often each value of a list was drawn; None for numbers of a range and for rows that the method leaves out."""
+    if not draws or not isinstance(parameter, Categorical | Ordinal):
+        return None
+    return {value: draws.count(value) / len(draws) for value in parameter.values}
+
+
 def _summary(draws: Sequence[Known]) -> dict[str, float]:
-    """Mean, sd and quantiles of drawn numbers; NaN for categories and for rows that the method leaves out."""
-    if not draws or not all(isinstance(draw, int | float) for draw in draws):
+    """Mean, sd and quantiles of drawn numbers; NaN without any."""
+    if not draws:
         return {name: float("nan") for name in ("mean", "sd", "5 %", "50 %", "95 %")}
     values = np.array(draws, dtype=float)
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
-    sd = values.std(ddof=1) if len(values) > 1 else 0.0
+    sd = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
     return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high}
 
 
-def _worth(draws: Sequence[Known], best: Array | None) -> float:
+def _worth(draws: Sequence[Known], best: Array | None, *, words: bool) -> float:
     """The standard deviation of E[best | value], by a cubic regression (for categories, the groups' means)."""
     if best is None or len(draws) < len(best):
         return float("nan")
-    if all(isinstance(draw, int | float) for draw in draws):
+    if not words:
         values = np.array(draws, dtype=float)
         z = (values - values.mean()) / (values.std() or 1.0)
         design = np.stack([z**power for power in range(4)], 1)

@@ -11,6 +11,7 @@ import numpy as np
 
 from bomi.benchmarks import functions
 from bomi.benchmarks.functions import FloatArray, Problem
+from bomi.benchmarks.mixed import MIXED
 from bomi.errors import BenchmarkError
 
 
@@ -18,8 +19,9 @@ def find_problem(name: str) -> Problem:
     """The problem of this name.
 
     `alpine`, `alpine3d`: a function; `heat`: the heat treatment of an aluminium alloy; `robot`: the robot that looks
-    for copper, `robot@FILE` with the samples of a file; `my_module:my_problem`: a `Problem` of your own, or a function
-    without arguments that makes one, in a module of the current folder or an installed one.
+    for copper, `robot@FILE` with the samples of a file; `reactor`, `blend` and others of `mixed`: mixed parameters and
+    constraints; `my_module:my_problem`: a `Problem` of your own, or a function without arguments that makes one, in a
+    module of the current folder or an installed one.
 
     >>> find_problem("heat").dim
     8
@@ -28,12 +30,12 @@ def find_problem(name: str) -> Problem:
         return _robot(name.removeprefix("robot@"))
     if ":" in name:
         return _own(name)
-    if name.lower() in SIMULATORS:
-        return SIMULATORS[name.lower()]()
+    if name.lower() in OTHERS:
+        return OTHERS[name.lower()]()
     try:
         return functions.problem(name)
     except BenchmarkError as error:
-        raise BenchmarkError(f"{error}; also {', '.join(SIMULATORS)}, and your own as module:function") from None
+        raise BenchmarkError(f"{error}; also {', '.join(OTHERS)}, and your own as module:function") from None
 
 
 def _own(name: str) -> Problem:
@@ -98,3 +100,5 @@ def _robot(file: str | None = None) -> Problem:
 
 SIMULATORS: dict[str, Callable[[], Problem]] = {"heat": _heat, "robot": _robot}
 """The problems that are simulated rather than computed from a formula."""
+
+OTHERS = {**SIMULATORS, **MIXED}

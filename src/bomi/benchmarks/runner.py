@@ -91,28 +91,28 @@ def run(
     data = missingness.initial(problem, seed=seed) if initial is None else _checked(initial, problem)
 
     names = list(problem.bounds)
-    optimizer = Optimizer(problem.bounds, objective=_objective(names), method=chosen.method, seed=seed)
-    told = list(chosen.view.history(data))  # what the optimizer knows of each row, NaN for nothing
+    optimizer = chosen.optimizer(problem, _objective(names), seed)
+    told = list(chosen.view.history(data, problem))  # what the optimizer knows of each row, NaN for nothing
     truth = list(data.inputs)
     outcomes = data.outcomes.tolist()
     for row, outcome in zip(told, outcomes, strict=True):
-        optimizer.tell(_cells(names, row), outcome)
+        optimizer.tell(problem.cells(row), outcome)
 
     best, seconds, recommended, events = [max(outcomes)], [], [], 0
     for t in range(1, budget + 1):
         start = time.perf_counter()
         suggestion = optimizer.ask()
         seconds.append(time.perf_counter() - start)
-        asked = np.array([suggestion[name] for name in names], dtype=float)
+        asked = problem.inputs(suggestion)
         tried, failed = asked, np.zeros(problem.dim, dtype=bool)
         if missing is not None:
             event = missing.draw(seed, t, problem.dim)
-            tried, failed = event.apply(asked, problem.bounds)[0], event.failed
+            tried, failed = missingness.stray(event, asked, problem)[0], event.failed
             events += bool(failed.any())
         actual, value = problem.evaluate(tried)
         outcome, recorded = float(value), np.where(failed, np.nan, actual)
         known = chosen.view.evaluation(asked, actual, recorded)
-        differs = {name: cell for name, cell in _cells(names, known).items() if cell != suggestion[name]}
+        differs = {name: cell for name, cell in problem.cells(known).items() if cell != suggestion[name]}
         optimizer.tell(suggestion, outcome, actual=differs)
         told.append(known)
         truth.append(actual)
@@ -147,10 +147,6 @@ def _objective(names: Sequence[str]) -> str:
     return name
 
 
-def _cells(names: Sequence[str], row: FloatArray) -> dict[str, float | None]:
-    return {name: None if np.isnan(value) else float(value) for name, value in zip(names, row, strict=True)}
-
-
 def _recommended(
     optimizer: Optimizer, problem: Problem, told: Sequence[FloatArray], outcomes: Sequence[float]
 ) -> float | None:
@@ -160,7 +156,7 @@ def _recommended(
     """
     setting = optimizer.best().setting
     if setting is not None:
-        return float(problem(np.array([setting[name] for name in problem.bounds], dtype=float)))
+        return float(problem(problem.inputs(setting)))
     complete = [(outcome, i) for i, outcome in enumerate(outcomes) if not np.isnan(told[i]).any()]
     return float(problem(told[max(complete)[1]])) if complete else None
 
@@ -169,6 +165,8 @@ def _gap_scores(
     optimizer: Optimizer, problem: Problem, truth: FloatArray, history: int
 ) -> tuple[GapScore, GapScore] | tuple[None, None]:
     """How well the gaps of the history, and those of the events, are filled.  truth: (n, d)"""
+    if not isinstance(optimizer, Optimizer):
+        return None, None  # another program
     try:
         gaps = optimizer.gaps()
     except ImportError:  # it is a pandas table
@@ -249,6 +247,7 @@ class Case:
         return {
             "problem": problem.name,
             "bounds": {name: list(ends) for name, ends in problem.bounds.items()},
+            **({} if problem.space is None else {"space": repr(problem.space)}),
             "optimum": problem.optimum,
             "budget": self.budget,
             "missing": described(self.missing),

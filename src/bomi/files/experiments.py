@@ -19,7 +19,7 @@ from bomi.files import storage
 from bomi.files.campaign import Campaign
 from bomi.files.sheet import NAMES, Sheet, parse_sheet, read_sheet
 from bomi.observations import SHOWN_PROBLEMS, Observations, Problem, Row, read_columns
-from bomi.space import RESERVED, Categorical
+from bomi.space import RESERVED, Categorical, Ordinal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +74,7 @@ class Summary:
     failed: int
     complete: int
     columns: tuple[ColumnSummary, ...]
+    broken: tuple[str, ...] = ()  # rows that break a constraint, and which
 
 
 def summarize(experiments: Experiments) -> Summary:
@@ -89,7 +90,16 @@ def summarize(experiments: Experiments) -> Summary:
         columns.append(ColumnSummary(name, len(rows) - unknown - uncertain, uncertain, unknown, *ends))
     pending = sum(row.pending for row in rows)
     complete, failed = sum(row.complete for row in rows), len(experiments.failed)
-    return Summary(len(rows), len(rows) - pending, pending - failed, failed, complete, tuple(columns))
+    broken = [
+        f"row {number} breaks the constraint {one}: it has {one.total(_numbers(row)):.10g}"
+        for number, row in zip(experiments.numbers, rows, strict=True)
+        for one in experiments.campaign.space.broken(row.recorded)
+    ]
+    return Summary(len(rows), len(rows) - pending, pending - failed, failed, complete, tuple(columns), tuple(broken))
+
+
+def _numbers(row: Row) -> dict[str, float]:
+    return {name: float(cell) for name, cell in row.recorded.items() if isinstance(cell, int | float)}
 
 
 def read_experiments(path: Path, campaign: Campaign) -> Experiments:
@@ -113,7 +123,8 @@ def _uncollected() -> Iterator[None]:
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     """The sheet, if it fits the campaign."""
     needed = (*campaign.space.names, campaign.objective)
-    problems = [*_header_problems(sheet, needed), *_width_problems(sheet)]
+    defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
+    problems = [*_header_problems(sheet, [name for name in needed if name not in defaults]), *_width_problems(sheet)]
     numeric = _number_columns(campaign)
     decimal = sheet.decimal(numeric)
     if decimal is None:
@@ -202,7 +213,7 @@ def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]],
         if comma:
             typed |= {name: typed[name].replace(".", ",") for name in _number_columns(campaign) if name in typed}
         rows.append({"id": identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
-    return sheet.append([RESERVED + name for name in campaign.space.names], rows)
+    return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
 
 
 def _fresh_ids(experiments: Experiments, count: int) -> list[str]:
@@ -265,7 +276,8 @@ def _number_columns(campaign: Campaign) -> list[str]:
     parameters = [
         name
         for name, parameter in campaign.space.parameters.items()
-        if not isinstance(parameter, Categorical) or not any(isinstance(value, str) for value in parameter.values)
+        if not isinstance(parameter, Categorical | Ordinal)
+        or not any(isinstance(value, str) for value in parameter.values)
     ]
     return [*parameters, campaign.objective, *(RESERVED + name for name in parameters)]
 
