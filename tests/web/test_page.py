@@ -303,6 +303,22 @@ def test_the_set_up_is_checked_and_written(lab, served, tab):
     assert campaign.read_text(encoding="utf-8") == written
 
 
+def test_constraints_are_told_and_kept(lab, served, tab):
+    campaign = lab.parent / "campaign.toml"
+    toml = campaign.read_text(encoding="utf-8") + "\n[[constraints]]\nterms = {temperature = 1, time = 2}\nmax = 180\n"
+    campaign.write_text(toml, encoding="utf-8")
+    page = tab(served(lab).address)
+    page.get_by_text("breaks the constraint").first.wait_for()
+    go(page, "Set-up")
+    page.get_by_text("Kept as it is: constraints").wait_for()
+    page.get_by_label("To", exact=True).first.fill("235")
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    made = Campaign.read(campaign)
+    assert made.space.parameters["temperature"].high == 235
+    assert [(dict(one.terms), one.max) for one in made.space.constraints] == [({"temperature": 1, "time": 2}, 180)]
+
+
 def test_from_nothing_to_a_first_suggestion(tmp_path, served, tab):
     table = tmp_path / "new.csv"
     page = tab(served(table).address)

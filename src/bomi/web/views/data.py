@@ -260,6 +260,9 @@ class DataView:
                 )
             for text in result.sheet.notes if result.sheet else ():
                 theme.note(f"{session.snapshot.table.name}: {text}")
+            if result.experiments is not None and (broken := summarize(result.experiments).broken):
+                more = [f"and {len(broken) - 5} more rows"] if len(broken) > 5 else []
+                theme.note("\n".join([*broken[:5], *more]))
             if result.problems:
                 self.show_problems(result)
 
