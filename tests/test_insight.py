@@ -1,8 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.integrate import trapezoid
+from scipy.stats import gaussian_kde
 
-from bomi import Optimizer, Prediction, Space, Suggestion, insight, plots
+from bomi import Categorical, Integer, Optimizer, Prediction, Real, Space, Suggestion, insight, plots
 from bomi.errors import BomiError, FileError, MethodError
 
 SPACE = Space({"a": (0, 10), "b": (1, 100), "kind": ["x", "y"]})
@@ -126,3 +128,30 @@ def test_a_folder_that_cannot_take_figures_is_told(bowl, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot take the figures"):
         plots.save_all(bowl, tmp_path / "file")
+
+
+def test_a_density_is_that_of_its_draws():
+    draws = np.random.default_rng(0).normal(6, 0.5, 400).clip(0, 10)
+    values, heights = insight.density(Real(0, 10), draws.tolist())
+    places = np.array(values) / 10
+    assert trapezoid(heights, places) == pytest.approx(1, abs=1e-3)
+    assert places @ heights / heights.sum() == pytest.approx(draws.mean() / 10, abs=1e-3)
+    spread = min(draws.std(), np.subtract(*np.quantile(draws, [0.75, 0.25])) / 1.349) / 10
+    width = 0.9 * spread * 400**-0.2
+    other = gaussian_kde(draws / 10, bw_method=width / (draws / 10).std(ddof=1))  # far from the bounds, the same
+    assert heights == pytest.approx(other(places), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("parameter", [Real(1, 100, log=True), Real(0, 10, step=1), Integer(0, 10), Real(0, 10)])
+def test_no_likelihood_is_lost_at_the_bounds(parameter):
+    draws = [parameter.low] * 30 + [parameter.high] * 10
+    values, heights = insight.density(parameter, draws)
+    places = np.linspace(0, 1, len(values))
+    assert trapezoid(heights, places) == pytest.approx(1, abs=0.02)
+    assert values[0] == parameter.low
+    assert heights[0] == pytest.approx(3 * heights[-1], rel=0.05)
+    assert trapezoid(insight.density(parameter, draws[:1])[1], places) == pytest.approx(1, abs=0.02)
+
+
+def test_the_density_of_categories_is_their_shares():
+    assert insight.density(Categorical(["x", "y", "z"]), ["x", "y", "x", "x"])[1].tolist() == [0.75, 0.25, 0]

@@ -279,6 +279,22 @@ def plot(
         _say(reason)
 
 
+@app.command(epilog="Example: bomi web lab.csv")
+def web(
+    table: Table,
+    campaign: Config = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; elsewhere than on this machine, a token is needed.")
+    ] = "127.0.0.1",
+) -> None:
+    """The whole loop as a page in your browser, on this machine."""
+    from bomi.web.server import serve
+
+    serve(table, campaign, host=host, port=port, browser=browser, say=_say)
+
+
 @app.command(epilog="Example: bomi demo -o demo.png")
 def demo(
     figure: Annotated[Path, typer.Option("--output", "-o", help="Where to save the figure.")] = Path("bomi-demo.png"),

@@ -13,7 +13,7 @@ from bomi import cells
 from bomi.cells import Known
 from bomi.observations import Row
 from bomi.optimizer import SIGNS, Optimizer, Prediction, Suggestion
-from bomi.space import Array, Integer, Real, Space
+from bomi.space import Array, Integer, Parameter, Real, Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,6 +140,30 @@ def ranked_gaps(optimizer: Optimizer) -> pd.DataFrame:
         ["worth", "spread", "row"], ascending=[False, False, True], kind="stable"
     )
     return order.drop(columns="spread").reset_index(drop=True)
+
+
+DENSITY_POINTS = 81
+
+
+def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, ...], Array]:
+    """How likely each value of a parameter is, given draws of it: along its scale, in the unit cube's measure.
+
+    Of categories, the share of each value. Of numbers, a Gaussian kernel estimate with Silverman's width, folded back
+    at the bounds so that nothing is lost beyond them.
+    """
+    if not isinstance(parameter, Real | Integer):
+        shares = [sum(draw == value for draw in draws) / max(len(draws), 1) for value in parameter.values]
+        return tuple(parameter.values), np.array(shares)
+    along = np.linspace(0, 1, DENSITY_POINTS)
+    places = np.clip([parameter.to_unit(draw)[0] for draw in draws], 0, 1)
+    spread = min(places.std(), np.subtract(*np.quantile(places, [0.75, 0.25])) / 1.349) or places.std()
+    least = 1 / (parameter.levels - 1) if parameter.levels else 0.0  # a step's levels are no peaks of their own
+    width = max(0.9 * spread * len(places) ** -0.2, 0.6 * least, 1 / DENSITY_POINTS)
+    folded = np.concatenate([places, -places, 2 - places])
+    heights = np.exp(-0.5 * ((along[:, None] - folded) / width) ** 2).sum(1) / (
+        len(places) * width * np.sqrt(2 * np.pi)
+    )
+    return tuple(parameter.from_unit([place]) for place in along), heights
 
 
 def _shares(space: Space, row: Row, place: Array) -> list[float]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bomi import insight
-from bomi.cells import Cell
+from bomi.cells import Cell, Known
 from bomi.files import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
 from bomi.names import DEFAULT
 from bomi.optimizer import Best, Optimizer, Suggestion
@@ -81,13 +83,7 @@ def suggest(
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None
         loaded = study(held.experiments if held else read_experiments(table, known), seed=seed)
-        expected = loaded.optimizer.best().predicted if loaded.optimizer.observations.done else None
-        advices = []
-        for number in range(count):
-            suggestion = loaded.optimizer.ask()
-            why = insight.why(loaded.optimizer, suggestion, expected, loaded.experiments.numbers)
-            advices.append(Advice(suggestion, why))
-            done(number + 1)
+        advices = advise(loaded, count, done)
         if held is None:
             return advices
         ids = held.append([advice.suggestion for advice in advices])
@@ -95,6 +91,18 @@ def suggest(
         replace(advice, suggestion=replace(advice.suggestion, id=identity))
         for advice, identity in zip(advices, ids, strict=True)
     ]
+
+
+def advise(loaded: Study, count: int = 1, done: Callable[[int], None] = lambda number: None) -> list[Advice]:
+    """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
+    optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
+    expected = optimizer.best().predicted if optimizer.observations.done else None
+    advices = []
+    for number in range(count):
+        suggestion = optimizer.ask()
+        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, loaded.experiments.numbers)))
+        done(number + 1)
+    return advices
 
 
 def gaps(loaded: Study) -> pd.DataFrame:
@@ -124,3 +132,66 @@ def recommend(loaded: Study) -> Recommendation:
     rows = loaded.experiments.rows
     place = next(i for i, row in enumerate(rows) if row.outcome == best.seen)
     return Recommendation(best, loaded.experiments.numbers[place])
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A value that is not known exactly, in the table as people see it, with how likely each value is."""
+
+    number: int  # the line of its row
+    id: str
+    parameter: str
+    recorded: Cell
+    asked: Known | None
+    values: tuple[Known, ...]  # along the parameter's scale, or the categories
+    heights: tuple[float, ...]  # their density, or their shares; none if the method leaves the row out
+    low: float | None  # 5 %
+    middle: float | None
+    high: float | None  # 95 %
+    worth: float | None
+
+
+def gap_list(loaded: Study) -> list[Gap]:
+    """The gaps, the one most worth looking up first."""
+    rows = dict(zip(loaded.experiments.numbers, range(len(loaded.experiments.rows)), strict=True))
+    draws = {(gap.row, gap.parameter): gap for gap in loaded.optimizer.gap_draws()}
+    found = []
+    for record in gaps(loaded).to_dict("records"):
+        drawn = draws[rows[record["row"]], record["parameter"]]
+        parameter = loaded.optimizer.space.parameters[drawn.parameter]
+        values, heights = insight.density(parameter, drawn.draws) if drawn.draws else ((), ())
+        numbers = {name: None if isnan(record[name]) else record[name] for name in ("5 %", "50 %", "95 %", "worth")}
+        found.append(
+            Gap(
+                record["row"],
+                record["id"],
+                drawn.parameter,
+                drawn.recorded,
+                drawn.asked,
+                values,
+                tuple(map(float, heights)),
+                numbers["5 %"],
+                numbers["50 %"],
+                numbers["95 %"],
+                numbers["worth"],
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Where a campaign stands. Without a model there is no importance and no slice; `note` says why."""
+
+    recommendation: Recommendation
+    importance: list[insight.Importance]
+    slices: list[insight.Slice]
+    note: str = ""
+
+
+def overview(loaded: Study) -> Overview:
+    """The best, what matters, and slices through the recommended setting."""
+    found = recommend(loaded)
+    if found.best.setting is None or found.best.predicted is None:
+        return Overview(found, [], [], found.best.note)
+    return Overview(found, insight.importance(loaded.optimizer), insight.slices(loaded.optimizer, found.best.setting))

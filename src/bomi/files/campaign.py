@@ -67,14 +67,7 @@ class Campaign:
     @classmethod
     def read(cls, path: Path) -> Campaign:
         """The campaign in a file; every problem is told at once."""
-        content = storage.read_bytes(path, limit=LIMIT)
-        try:
-            document = tomllib.loads(content.decode("utf-8-sig"))
-        except UnicodeDecodeError:
-            raise FileError(f"{path} is no text in UTF-8; save it as UTF-8") from None
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise FileError(f"{path} is no valid TOML: {str(error) or 'nested too deeply'}") from None
-        return _from_document(document, path)
+        return parse_campaign(path, storage.read_bytes(path, limit=LIMIT))
 
     def text(self, notes: Mapping[str, str] | None = None, unused: Sequence[str] = ()) -> str:
         """The content of campaign.toml, with comments for the person who edits it."""
@@ -119,7 +112,23 @@ def campaign_path(table: Path, given: Path | None = None) -> Path:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def _from_document(document: Mapping[str, Any], path: Path) -> Campaign:
+def parse_campaign(path: Path, content: bytes) -> Campaign:
+    """The campaign in the content of a file; every problem is told at once."""
+    return from_document(path, read_document(path, content))
+
+
+def read_document(path: Path, content: bytes) -> dict[str, Any]:
+    """The sections and keys of a campaign, not checked yet."""
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise FileError(f"{path} is no text in UTF-8; save it as UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise FileError(f"{path} is no valid TOML: {str(error) or 'nested too deeply'}") from None
+
+
+def from_document(path: Path, document: Mapping[str, Any]) -> Campaign:
+    """The campaign of sections and keys; every problem is told at once, with the path."""
     problems: list[str] = []
 
     def section(name: str) -> Mapping[str, Any]:

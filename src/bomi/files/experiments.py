@@ -105,7 +105,7 @@ def _numbers(row: Row) -> dict[str, float]:
 def read_experiments(path: Path, campaign: Campaign) -> Experiments:
     """The checked table in a file; TableError names every problem with file, row and column."""
     with _uncollected():
-        return check(read_sheet(path, _names(campaign)), campaign)
+        return check(read_sheet(path, column_names(campaign)), campaign)
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
         )
     blank = [""] * len(sheet.rows)
     columns: dict[str, Sequence[object]] = dict.fromkeys(needed, blank)
-    columns |= {name: sheet.columns[name] for name in _names(campaign) if name in sheet.columns}
+    columns |= {name: sheet.columns[name] for name in column_names(campaign) if name in sheet.columns}
     if decimal == ",":
         columns |= {name: [_with_point(cell) for cell in sheet.columns.get(name, blank)] for name in numeric}
     outcomes = [str(cell).strip().lower() for cell in columns[campaign.objective]]
@@ -179,7 +179,7 @@ class Ledger:
 
         def change(content: bytes) -> bytes:
             nonlocal ids
-            now = check(parse_sheet(path, content, _names(campaign)), campaign)
+            now = check(parse_sheet(path, content, column_names(campaign)), campaign)
             ids = _fresh_ids(now, len(settings))
             return _appended(now, settings, ids)
 
@@ -266,7 +266,8 @@ def _where(problem: Problem) -> str:
 # --- numbers -------------------------------------------------------------------------------------------------------
 
 
-def _names(campaign: Campaign) -> list[str]:
+def column_names(campaign: Campaign) -> list[str]:
+    """The columns that mean something to a campaign."""
     return ["id", *campaign.space.names, campaign.objective, *(RESERVED + name for name in campaign.space.names)]
 
 

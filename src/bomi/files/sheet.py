@@ -11,7 +11,7 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -109,6 +109,28 @@ class Sheet:
             lines[last - 1] += newline
         new = [self.separator.join(self._typed(row.get(name, "")) for name in header) + newline for row in rows]
         lines[last:last] = new
+        return self._encoded(lines)
+
+    def retyped(self, changes: Mapping[tuple[int, int], str]) -> bytes:
+        """The file with some cells typed anew, by place of row and column; every other byte is as it was."""
+        if self.lines is None:
+            raise FileError(f"{self.path.name} is a workbook, which is only read; save it as CSV to edit it")
+        lines: list[str] = list(self.lines)
+        by_row: dict[int, dict[int, str]] = {}
+        for (row, column), text in changes.items():
+            by_row.setdefault(row, {})[column] = text
+        for row, texts in by_row.items():
+            first, last = self.numbers[row] - 1, self.ends[row + 1]
+            record = "".join(lines[first:last])
+            end = _end(record)
+            pieces = _pieces(record.removesuffix(end), self.separator)
+            pieces += [""] * (max(texts) + 1 - len(pieces))
+            for column, text in texts.items():
+                pieces[column] = self._typed(text)
+            lines[first:last] = [self.separator.join(pieces) + end, *[""] * (last - first - 1)]
+        return self._encoded(lines)
+
+    def _encoded(self, lines: Sequence[str]) -> bytes:
         try:
             return "".join(lines).encode(self.encoding)
         except UnicodeEncodeError as error:
@@ -127,7 +149,11 @@ class Sheet:
 
 def read_sheet(path: Path, names: Collection[str] = ()) -> Sheet:
     """The table in a file, .csv or .xlsx. Names of expected columns, where known, help to find the separator."""
-    content = storage.read_bytes(path)
+    return load_sheet(path, storage.read_bytes(path), names)
+
+
+def load_sheet(path: Path, content: bytes, names: Collection[str] = ()) -> Sheet:
+    """The table in the content of a file."""
     if path.suffix.lower() in (".xlsx", ".xlsm"):
         return _read_workbook(path, content)
     return parse_sheet(path, content, names)
@@ -259,3 +285,15 @@ def _workbook_cell(value: object) -> str:
 def _end(line: str) -> str:
     """The line end of a line."""
     return line[len(line.rstrip("\r\n")) :]
+
+
+def _pieces(record: str, separator: str) -> list[str]:
+    """The cells of a record as they are typed, quotes included; joined by the separator they are the record again."""
+    pieces, start, quoted = [], 0, False
+    for place, mark in enumerate(record):
+        if mark == '"' and record[start] == '"':  # a quote within an unquoted cell is only a quote
+            quoted = not quoted  # a doubled one closes and opens again
+        elif mark == separator and not quoted:
+            pieces.append(record[start:place])
+            start = place + 1
+    return [*pieces, record[start:]]

@@ -1,0 +1,117 @@
+"""Pictures of the page for docs/web.md, in Chromium: `python docs/figures/make_web_figures.py`."""
+
+import io
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parent.parent.parent
+FOLDER = Path(__file__).parent / "web"
+SIZES = {"wide": (1280, 860), "narrow": (600, 1000)}
+HEADINGS = {"data": "Data", "suggest": "Suggest", "gaps": "Gaps", "progress": "Progress", "setup": "Set-up"}
+WHOLE = {"progress"}  # shown down to their end
+COLOURS = 192
+
+
+def prepare(folder: Path) -> Path:
+    """The tutorial's table, with a row that awaits its outcome."""
+    table = folder / "heat-treatment.csv"
+    shutil.copy(ROOT / "examples" / "heat-treatment.csv", table)
+    tutorial = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    (folder / "campaign.toml").write_text(tutorial.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    subprocess.run([sys.executable, "-m", "bomi.cli", "suggest", str(table), "--append"], check=True)
+    return table
+
+
+def save(page: Page, name: str, *, whole: bool = False) -> None:
+    """A small file: few colours are enough for flat areas and text."""
+    picture = Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
+    FOLDER.mkdir(exist_ok=True)
+    few = picture.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(FOLDER / f"{name}.png", optimize=True)
+
+
+def problems(page: Page) -> None:
+    """The table with three mistakes typed into it."""
+    for row, column, text in ((3, 2, "hot"), (4, 3, "500"), (5, 5, "oill")):
+        cell = page.locator(f'.ag-row[row-id="{row}"] [col-id="c{column}"]')
+        cell.dblclick()
+        cell.locator("input").fill(text)
+        cell.locator("input").press("Enter")
+    page.get_by_text("3 problems").wait_for()
+    page.wait_for_timeout(500)
+    save(page, "problems-wide-light")
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_text("3 problems").wait_for(state="detached")
+    page.wait_for_timeout(500)
+
+
+def take(browser: Browser, address: str, size: str, light: str) -> None:
+    """Every view in one size and one light."""
+    width, height = SIZES[size]
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=light)
+    context.set_default_timeout(180_000)
+    page = context.new_page()
+    for view, heading in HEADINGS.items():
+        page.goto(f"{address}?view={view}")
+        page.get_by_role("heading", name=heading, level=1, exact=True).wait_for()
+        if view == "suggest":
+            page.get_by_label("How many experiments").fill("2")
+            page.get_by_role("button", name="Suggest").click()
+            page.get_by_role("region", name="Suggestion 2").wait_for()
+        page.wait_for_timeout(1000)
+        page.locator("[aria-busy]").wait_for(state="detached")
+        page.wait_for_timeout(1000)
+        page.mouse.move(0, 0)
+        if view == "data" and (size, light) == ("wide", "light"):
+            problems(page)
+        save(page, f"{view}-{size}-{light}", whole=view in WHOLE)
+        if view == "suggest" and size == "wide":
+            page.get_by_role("button", name="Enter result").click()
+            page.get_by_label("strength (MPa)").fill("428.7")
+            page.get_by_role("group", name="temperature").get_by_role("button", name="don't know").click()
+            page.get_by_role("group", name="time").get_by_role("button", name="other value").click()
+            page.get_by_label("time (h)").fill("70±5")
+            page.wait_for_timeout(600)
+            save(page, f"result-{size}-{light}")
+    context.close()
+
+
+def main() -> None:
+    """Serve the page and take its pictures."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        table = prepare(Path(folder))
+        command = [sys.executable, "-m", "bomi.cli", "web", str(table), "--no-browser", "--port", str(port)]
+        process = subprocess.Popen(command)
+        try:
+            address = f"http://127.0.0.1:{port}/"
+            while True:
+                try:
+                    urllib.request.urlopen(address)
+                    break
+                except OSError:
+                    time.sleep(0.1)
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+                for light in ("light", "dark"):
+                    for size in SIZES:
+                        take(browser, address, size, light)
+                browser.close()
+        finally:
+            process.terminate()
+            process.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Seconds until the page shows a table: from the command, and from opening the address, to the first cell in Chromium.
+
+python perf/web_speed.py [ROWS ...]
+"""
+
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).parent.parent
+RUNS = 3
+
+
+def write_table(folder: Path, rows: int) -> Path:
+    """The tutorial's table, over and over."""
+    lines = (ROOT / "examples" / "heat-treatment.csv").read_text(encoding="utf-8").splitlines()
+    many = [f"{i}-{lines[1 + i % (len(lines) - 1)]}" for i in range(rows)]
+    table = folder / "lab.csv"
+    table.write_text("\n".join([lines[0], *many]) + "\n", encoding="utf-8")
+    tutorial = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    (folder / "campaign.toml").write_text(tutorial.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    return table
+
+
+def measure(browser: Browser, table: Path) -> tuple[float, float, float]:
+    """Until the server answers, until the first cell is seen, and the second of these for another tab."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "bomi.cli", "web", str(table), "--no-browser", "--port", str(port)]
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/favicon.ico")
+                break
+            except OSError:
+                time.sleep(0.01)
+        answered = time.perf_counter() - start
+        seen = []
+        for _ in range(2):
+            opened = time.perf_counter()
+            page = browser.new_page()
+            page.goto(f"http://127.0.0.1:{port}/", wait_until="commit")
+            page.locator('.ag-row[row-id="0"] [col-id="c2"]').wait_for()
+            seen.append(time.perf_counter() - opened)
+            page.close()
+        return answered, *seen
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def main() -> None:
+    """Measure three runs of each size."""
+    sizes = [int(text) for text in sys.argv[1:]] or [40, 2000]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for rows in sizes:
+            with tempfile.TemporaryDirectory() as folder:
+                table = write_table(Path(folder), rows)
+                for run in range(RUNS):
+                    server, first, again = measure(browser, table)
+                    print(
+                        f"{rows} rows, run {run + 1}: server up after {server:.2f} s, first view {first:.2f} s after "
+                        f"opening ({server + first:.2f} s from the command), in another tab {again:.2f} s"
+                    )
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""Cells typed anew in a table that others may be writing to: what changed meanwhile is told, never overwritten.
+
+An edit carries its row as it was seen. On saving, the row is looked for in the file as it is now: by its id where the
+table has ids, else by all its cells. If the cell reads as it was seen, it is written; if not, somebody was faster, and
+the edit comes back as a conflict.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bomi.errors import FileError
+from bomi.files import storage
+from bomi.files.sheet import Sheet, parse_sheet
+from bomi.space import IDENTITY
+
+UPLOAD_LIMIT = 20 * 2**20  # bytes
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A cell typed anew: the line its row began at and what the row held when it was seen, the column, the new text."""
+
+    number: int
+    seen: Mapping[str, str]
+    column: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """An edit that was not made, as its cell now holds something else; None if its row or column is gone."""
+
+    edit: Edit
+    now: str | None
+
+    def __str__(self) -> str:
+        edit = self.edit
+        found = "is no longer there" if self.now is None else f"now says {self.now!r}"
+        return f"row {edit.number}, column {edit.column!r}: you typed {edit.text!r}, but the cell {found}"
+
+
+def see(sheet: Sheet, place: int) -> dict[str, str]:
+    """What a row holds, by column."""
+    return {name: column[place] for name, column in sheet.columns.items()}
+
+
+def locate(sheet: Sheet, edits: Sequence[Edit]) -> tuple[dict[tuple[int, int], str], list[Conflict]]:
+    """Where each edit goes in a table as it is now, by place of row and column, and those that go nowhere."""
+    ids = sheet.columns.get(IDENTITY, [])
+    often = Counter(ids)
+    by_id = {identity: place for place, identity in enumerate(ids) if identity.strip() and often[identity] == 1}
+    by_number = {number: place for place, number in enumerate(sheet.numbers)}
+    places: dict[tuple[int, int], str] = {}
+    conflicts = []
+    for edit in edits:
+        row = _row(sheet, edit, by_id, by_number)
+        if row is None or edit.column not in sheet.columns:
+            conflicts.append(Conflict(edit, None))
+            continue
+        now = sheet.columns[edit.column][row]
+        if now == edit.seen.get(edit.column, "") or now == edit.text:
+            places[row, sheet.header.index(edit.column)] = edit.text
+        else:
+            conflicts.append(Conflict(edit, now))
+    return places, conflicts
+
+
+def _row(sheet: Sheet, edit: Edit, by_id: Mapping[str, int], by_number: Mapping[int, int]) -> int | None:
+    identity = edit.seen.get(IDENTITY, "")
+    if identity.strip() and identity in by_id:
+        return by_id[identity]
+    here = by_number.get(edit.number)
+    if here is not None and see(sheet, here) == dict(edit.seen):
+        return here
+    others = [name for name in edit.seen if name in sheet.columns]
+    rows = zip(*(sheet.columns[name] for name in others), strict=True)
+    wanted = tuple(edit.seen[name] for name in others)
+    alike = [place for place, row in enumerate(rows) if row == wanted]
+    return alike[0] if len(alike) == 1 else None
+
+
+def edited(
+    sheet: Sheet, edits: Sequence[Edit], added: Sequence[Mapping[str, str]] = ()
+) -> tuple[bytes, list[Conflict]]:
+    """The file with the edits that fit and with rows added at its end; and the edits that do not fit."""
+    places, conflicts = locate(sheet, edits)
+    content = sheet.retyped(places)
+    if added:
+        content = parse_sheet(sheet.path, content, sheet.header).append([], [dict(row) for row in added])
+    return content, conflicts
+
+
+def save_edits(
+    path: Path,
+    edits: Sequence[Edit],
+    added: Sequence[Mapping[str, str]] = (),
+    *,
+    names: Collection[str] = (),
+    whole: bool = False,
+) -> list[Conflict]:
+    """Write edits and new rows into a table as it is now, and keep the version before as `.bak`; returns conflicts.
+
+    With `whole`, a conflict is an error and nothing is written.
+    """
+    conflicts: list[Conflict] = []
+
+    def change(content: bytes) -> bytes:
+        nonlocal conflicts
+        new, conflicts = edited(parse_sheet(path, content, names), edits, added)
+        if whole and conflicts:
+            raise FileError("\n".join(map(str, conflicts)))
+        return new
+
+    storage.read_bytes(path)  # no lock beside what is not there
+    with storage.locked(path):
+        storage.update_bytes(path, change)
+    return conflicts
+
+
+def replace_file(path: Path, content: bytes, *, expected: bytes | None) -> None:
+    """Give a file new content, unless it no longer holds what was expected; None: it was not there.
+
+    The version before is kept as `.bak`.
+    """
+    changed = FileError(f"{path.name} was changed meanwhile and was left as it is; look at it, then try again")
+    with storage.locked(path):
+        if expected is None:
+            if path.exists():
+                raise changed
+            storage.replace_bytes(path, content)
+            return
+
+        def change(now: bytes) -> bytes:
+            if now != expected:
+                raise changed
+            return content
+
+        storage.update_bytes(path, change)

@@ -1,0 +1,250 @@
+"""The figures of the page, as plotly and SVG take them. Texts of the user's are escaped: plotly reads some HTML."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bomi.cells import Interval, Known, Normal
+from bomi.files import Experiments
+from bomi.space import Integer, Parameter, Real
+from bomi.web.theme import BLUE, GREEN, VERMILION
+
+if TYPE_CHECKING:
+    from bomi.insight import Slice
+    from bomi.loop import Gap
+
+CONFIG = {"displayModeBar": False, "responsive": True}
+WIDTH, HEIGHT = 240, 84  # of a small density
+
+
+def layout(**more: Any) -> dict[str, Any]:
+    """What every figure shares; its texts and lines get their colours from the style sheet."""
+    axis = {"showline": False, "ticks": "", "zeroline": False, "automargin": True, "fixedrange": True}
+    base: dict[str, Any] = {
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": "system-ui, sans-serif", "size": 13},
+        "showlegend": False,
+        "hovermode": "closest",
+        "hoverlabel": {"bgcolor": "#33383e", "font": {"color": "#fff"}},
+        "dragmode": False,
+    }
+    for name in ("xaxis", "yaxis"):
+        base[name] = {**axis, **more.pop(name, {})}
+    return {**base, **more}
+
+
+def outcomes(experiments: Experiments) -> dict[str, Any]:
+    """Every outcome in its order, with the best so far; rows with a gap are hollow."""
+    campaign = experiments.campaign
+    rows = [(n, r) for n, r in zip(experiments.numbers, experiments.rows, strict=True) if not r.pending]
+    better = max if campaign.goal == "maximize" else min
+    best: list[float] = []
+    for _, row in rows:
+        best.append(float(row.outcome or 0.0) if not best else better(best[-1], float(row.outcome or 0.0)))
+    places = list(range(1, len(rows) + 1))
+    points = []
+    for complete, name in ((True, "every input known"), (False, "some input missing")):
+        chosen = [
+            (place, number, row) for place, (number, row) in zip(places, rows, strict=True) if row.complete is complete
+        ]
+        marker = {"size": 8, "color": BLUE if complete else "rgba(0,0,0,0)", "line": {"color": BLUE, "width": 1.6}}
+        points.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": name,
+                "x": [place for place, _, _ in chosen],
+                "y": [row.outcome for _, _, row in chosen],
+                "text": [f"row {number}" + (f" ({safe(row.id)})" if row.id else "") for _, number, row in chosen],
+                "hovertemplate": "%{text}: %{y}<extra></extra>",
+                "marker": marker,
+            }
+        )
+    line = {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "best so far",
+        "x": places,
+        "y": best,
+        "line": {"shape": "hv", "color": VERMILION, "width": 2},
+        "hoverinfo": "skip",
+    }
+    return {
+        "data": [line, *points],
+        "layout": layout(
+            showlegend=True,
+            legend={"orientation": "h", "y": 1.12, "x": 0},
+            xaxis={
+                "title": {"text": "experiment", "font": {"size": 13}},
+                "showgrid": False,
+                "range": [0, len(rows) + 1],
+            },
+            yaxis={"title": {"text": safe(with_unit(campaign.objective, campaign.unit)), "font": {"size": 13}}},
+        ),
+        "config": CONFIG,
+    }
+
+
+def slice_figure(
+    one: Slice,
+    parameter: Parameter,
+    chosen: Known,
+    limits: tuple[float, float],
+    known: Sequence[tuple[Known, float]],
+) -> dict[str, Any]:
+    """The expected outcome along one parameter, with bands of one and two standard deviations."""
+    choice = not isinstance(parameter, Real | Integer)
+    few = choice or len(one.values) <= 12
+    values: list[Any] = [safe(str(v)) for v in one.values] if choice else list(one.values)
+    mean, sd = one.mean.tolist(), one.sd.tolist()
+    dots = {
+        "type": "scatter", "mode": "markers", "hoverinfo": "skip",
+        "x": [safe(str(v)) if choice else v for v, _ in known],
+        "y": [y for _, y in known], "marker": {"size": 4, "color": "#8a919b", "opacity": 0.55},
+    }  # fmt: skip
+    data: list[dict[str, Any]] = [dots]
+    if few:
+        data.append(
+            {
+                "type": "scatter", "mode": "markers", "x": values, "y": mean,
+                "error_y": {"type": "data", "array": [2 * s for s in sd], "color": BLUE, "thickness": 1.6, "width": 5},
+                "marker": {"size": 8, "color": BLUE}, "hovertemplate": "%{x}: %{y:.4g}<extra></extra>",
+            }
+        )  # fmt: skip
+    else:
+        for times, opacity in ((2, 0.13), (1, 0.2)):
+            low = [m - times * s for m, s in zip(mean, sd, strict=True)]
+            high = [m + times * s for m, s in zip(mean, sd, strict=True)]
+            data.append(
+                {
+                    "type": "scatter", "mode": "lines", "x": values + values[::-1], "y": high + low[::-1],
+                    "fill": "toself", "fillcolor": f"rgba(47,143,207,{opacity})", "line": {"width": 0},
+                    "hoverinfo": "skip",
+                }
+            )  # fmt: skip
+        data.append(
+            {
+                "type": "scatter", "mode": "lines", "x": values, "y": mean, "line": {"color": BLUE, "width": 2},
+                "hovertemplate": "%{x:.4g}: %{y:.4g}<extra></extra>",
+            }
+        )  # fmt: skip
+    here: Any = safe(str(chosen)) if choice else chosen
+    data.append(
+        {
+            "type": "scatter", "mode": "lines", "x": [here, here], "y": list(limits), "hoverinfo": "skip",
+            "line": {"color": VERMILION, "width": 1.6, "dash": "dash"},
+        }
+    )  # fmt: skip
+    axis: dict[str, Any] = {"showgrid": False}
+    if isinstance(parameter, Real | Integer):
+        left, right = (math.log10(end) if parameter.log else end for end in (parameter.low, parameter.high))
+        axis["range"] = [left - 0.04 * (right - left), right + 0.04 * (right - left)]
+    if choice:
+        axis |= {
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": values,
+            "range": [-0.6, len(values) - 0.4],
+        }
+    elif isinstance(parameter, Real | Integer) and parameter.log:
+        axis |= {"type": "log", "dtick": "D2" if parameter.high / parameter.low < 30 else 1}
+    return {
+        "data": data,
+        "layout": layout(height=210, xaxis=axis, yaxis={"range": list(limits), "nticks": 5}),
+        "config": CONFIG,
+    }
+
+
+def limits(slices: Sequence[Slice], known: Sequence[float]) -> tuple[float, float]:
+    """One range of outcomes for all slices."""
+    low = min([float((one.mean - 2 * one.sd).min()) for one in slices] + list(known))
+    high = max([float((one.mean + 2 * one.sd).max()) for one in slices] + list(known))
+    pad = 0.04 * (high - low or 1.0)
+    return low - pad, high + pad
+
+
+def known_points(experiments: Experiments, name: str) -> list[tuple[Known, float]]:
+    """The outcomes of rows that are known in a parameter."""
+    return [
+        (cell, row.outcome)
+        for row in experiments.rows
+        if row.outcome is not None and isinstance(cell := row.recorded[name], Known)
+    ]
+
+
+def density(gap: Gap, parameter: Parameter) -> str:
+    """A gap's density as a small SVG: geometry only, no text of the user's."""
+    if not isinstance(parameter, Real | Integer):
+        count = len(gap.heights)
+        width = WIDTH / max(count, 1)
+        bars = "".join(
+            f'<rect class="full" x="{i * width + 0.14 * width:.1f}" y="{HEIGHT - 2 - share * (HEIGHT - 12):.1f}" '
+            f'width="{0.72 * width:.1f}" height="{share * (HEIGHT - 12):.1f}" rx="2"/>'
+            for i, share in enumerate(gap.heights)
+        )
+        marks = ""
+        if gap.asked is not None and gap.asked in gap.values:
+            x = (list(gap.values).index(gap.asked) + 0.5) * width
+            marks = _line("asked", x)
+        return _svg(bars + marks)
+    top = max(gap.heights, default=1.0) or 1.0
+    count = len(gap.heights)
+    points = [
+        (i / max(count - 1, 1) * WIDTH, HEIGHT - 2 - height / top * (HEIGHT - 12))
+        for i, height in enumerate(gap.heights)
+    ]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    shapes = ""
+    if isinstance(gap.recorded, Normal | Interval):
+        cell = gap.recorded
+        ends = (
+            (cell.low, cell.high) if isinstance(cell, Interval) else (cell.mean - 2 * cell.sd, cell.mean + 2 * cell.sd)
+        )
+        left, right = (_place(parameter, end) for end in ends)
+        shapes += (
+            f'<rect class="stated" x="{left:.1f}" y="4" width="{max(right - left, 1):.1f}" height="{HEIGHT - 6}"/>'
+        )
+    if points:
+        shapes += f'<polygon class="area" points="0,{HEIGHT - 2} {path} {WIDTH},{HEIGHT - 2}"/>'
+        shapes += f'<polyline class="edge" points="{path}"/>'
+    if gap.middle is not None:
+        shapes += _line("middle", _place(parameter, gap.middle), top=HEIGHT - 14)
+    if gap.asked is not None:
+        shapes += _line("asked", _place(parameter, float(gap.asked)))
+    return _svg(shapes)
+
+
+def _place(parameter: Real | Integer, value: float) -> float:
+    """Where a value is along the width."""
+    inside = min(max(value, parameter.low), parameter.high)
+    return parameter.to_unit(inside)[0] * WIDTH
+
+
+def _line(kind: str, x: float, top: float = 4) -> str:
+    return f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{HEIGHT - 2}"/>'
+
+
+def _svg(shapes: str) -> str:
+    axis = f'<line class="axis" x1="0" x2="{WIDTH}" y1="{HEIGHT - 1.5}" y2="{HEIGHT - 1.5}"/>'
+    return (
+        f'<svg class="density" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" aria-hidden="true">'
+        f"{axis}{shapes}</svg>"
+    )
+
+
+def safe(text: str | None) -> str:
+    """A text that plotly shows as it is."""
+    return html.escape(text or "", quote=False)
+
+
+def with_unit(name: str, unit: str) -> str:
+    """A name and its unit."""
+    return f"{name} ({unit})" if unit and unit not in name else name
+
+
+LEGEND: Mapping[str, str] = {"how likely": BLUE, "asked": VERMILION, "as written": GREEN}

@@ -1,0 +1,56 @@
+"""What the worker computes, each from one version of the two files. Only the worker imports this: it loads torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from bomi import insight, loop
+from bomi.cells import Known
+from bomi.errors import BomiError
+from bomi.files.snapshot import Snapshot, assess
+
+Progress = Callable[[str], None]
+
+
+@lru_cache(maxsize=1)
+def study(table: Path, campaign: Path, content: bytes, toml: bytes) -> loop.Study:
+    """The optimizer that has been told this version; kept, so that what it has learned serves every view."""
+    found = assess(Snapshot(table, campaign, content, toml))
+    if found.experiments is None:
+        raise BomiError("the table or its set-up has problems; mend them first")
+    return loop.study(found.experiments)
+
+
+def _study(version: tuple[Path, Path, bytes, bytes], progress: Progress) -> loop.Study:
+    progress("learning from the table")
+    return study(*version)
+
+
+def suggest(version: tuple[Path, Path, bytes, bytes], count: int, *, progress: Progress) -> list[loop.Advice]:
+    """The next experiments."""
+    loaded = _study(version, progress)
+    return loop.advise(loaded, count, lambda number: progress(f"{number} of {count} found"))
+
+
+def gaps(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[loop.Gap]:
+    """What each gap may have been."""
+    return loop.gap_list(_study(version, progress))
+
+
+def overview(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> loop.Overview:
+    """The best, what matters, and slices through the recommended setting."""
+    return loop.overview(_study(version, progress))
+
+
+def slices(
+    version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], *, progress: Progress
+) -> tuple[list[insight.Slice], Any]:
+    """Slices through a setting, and what to expect of it."""
+    optimizer, setting = _study(version, progress).optimizer, dict(items)
+    return insight.slices(optimizer, setting), optimizer.predict([setting])[0]
+
+
+JOBS: Mapping[str, Callable[..., Any]] = {"suggest": suggest, "gaps": gaps, "overview": overview, "slices": slices}

@@ -1,0 +1,106 @@
+"""Start the page, on this machine alone unless told otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+
+from bomi.errors import BomiError
+
+PORT = 8642
+WARM_UP_AFTER = 2.0  # seconds
+LOGO = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0067a3"/>'
+    '<path d="M4 24 C10 24 10 8 16 8 S22 24 28 24" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/>'
+    '<circle cx="16" cy="8" r="2.6" fill="#ffc857"/></svg>'
+)
+
+
+def serve(
+    table: Path,
+    campaign: Path | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    browser: bool = True,
+    say: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Serve the page of a table until it is interrupted; `say` is told its address, and what to beware of."""
+    try:
+        from nicegui import app, ui
+    except ImportError:
+        raise BomiError("the page needs NiceGUI: pip install 'bomi[web]'") from None
+    from bomi.web import page
+    from bomi.web.desk import Desk
+    from bomi.web.security import Guard, is_loopback
+
+    _check_folder(table)
+    port = _free_port(host, port)
+    token = None if is_loopback(host) else secrets.token_urlsafe(24)
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+    desk = Desk(table.resolve(), campaign.resolve() if campaign else None)
+
+    def index(view: str = "data") -> None:
+        page.build(desk, view)
+
+    ui.page("/", title=f"{table.name} – bomi", favicon=LOGO)(index)
+
+    def started() -> None:
+        say(f"{table.name} is at {address} (Ctrl+C ends it)")
+        if token:
+            say(
+                f"beware: bound to {host}, the page can be reached by other machines, and over plain HTTP; whoever has "
+                "the address with its token can read and change the table"
+            )
+        if browser:
+            webbrowser.open(address)
+
+    def connected() -> None:  # once the first view is there: loading what computes takes all of a core
+        asyncio.get_running_loop().call_later(WARM_UP_AFTER, desk.worker.warm_up)
+
+    app.on_startup(started)
+    app.on_connect(connected)
+    app.on_shutdown(desk.worker.close)
+    app.add_middleware(Guard, port=port, token=token)
+    ui.run(
+        host=host,
+        port=port,
+        show=False,
+        reload=False,
+        dark=None,
+        tailwind=False,
+        show_welcome_message=False,
+        language="en-US",
+        reconnect_timeout=10.0,
+        binding_refresh_interval=None,
+    )
+
+
+def _check_folder(table: Path) -> None:
+    if table.is_dir():
+        raise BomiError(f"{table} is a folder; expected a table, such as {table / 'experiments.csv'}")
+    if not table.resolve().parent.is_dir():
+        raise BomiError(f"there is no folder {table.resolve().parent}")
+
+
+def _free_port(host: str, wanted: int | None) -> int:
+    """The port that was asked for, or else the usual one or the next that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in [wanted] if wanted is not None else [*range(PORT, PORT + 20), 0]:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError as error:
+                if wanted is not None or error.errno != errno.EADDRINUSE:
+                    reason = error.strerror or str(error)
+                    raise BomiError(f"the page cannot listen at {host}, port {port}: {reason}; try another") from None
+                continue
+            return int(probe.getsockname()[1])
+    raise BomiError(f"there is no free port at {host}")  # pragma: no cover

@@ -1,0 +1,204 @@
+"""Gaps: what each missing value may have been, the one most worth looking up first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from bomi import cells
+from bomi.cells import Interval, Normal
+from bomi.errors import BomiError
+from bomi.files import Campaign
+from bomi.files.draft import enter
+from bomi.space import Integer, Real
+from bomi.web import figures, theme
+from bomi.web.desk import Session
+from bomi.web.views.waiting import compute, needs
+
+if TYPE_CHECKING:
+    from bomi.loop import Gap
+
+PAGE = 24  # gaps shown at once
+ALL = "all parameters"
+
+
+class GapsView:
+    """The gaps of a session's table."""
+
+    def __init__(self, session: Session, go: Callable[[str], None]) -> None:
+        self.session = session
+        self.go = go
+        self.count = PAGE
+        self.parameter = ALL
+
+    def build(self) -> None:
+        """Draw the view."""
+        with theme.block("stack tight"):
+            theme.heading("Gaps", 1)
+            ui.label(
+                "What each value that is not known exactly may have been, given its row's outcome and all other rows. "
+                "First comes the gap that the best predictable outcome depends on most: if you can look one up, "
+                "look up that one."
+            ).classes("lead")
+        if not needs(self.session, self.go, outcomes=1):
+            return
+        self.place = ui.element("div").classes("stack")
+        self.learn()
+
+    def update(self) -> None:
+        """The table changed: learn again."""
+        if not hasattr(self, "place") or self.session.snapshot.experiments is None:
+            self.go("gaps")
+            return
+        self.learn()
+
+    def learn(self) -> None:
+        """Compute the gaps, unless that has been done."""
+        done = self.session.desk.computed(self.session.snapshot, "gaps")
+        if done is not None:
+            self.place.clear()
+            with self.place:
+                self.show(done)
+        else:
+            compute(self.session, self.place, lambda: self.session.compute("gaps"), self.show, self.learn)
+
+    def show(self, gaps: Sequence[Gap]) -> None:
+        """A card for each gap."""
+        campaign = self.session.snapshot.campaign
+        if campaign is None:
+            return
+        if not gaps:
+            theme.empty("done_all", "There is no gap", "Every input of every row with an outcome is known exactly.")
+            return
+        names = [ALL, *(name for name in campaign.space.names if any(gap.parameter == name for gap in gaps))]
+        with theme.block("line between"):
+            with theme.block("line"):
+                ui.select(names, value=self.parameter if self.parameter in names else ALL, label="Show").props(
+                    "outlined dense"
+                ).style("width: 220px").on_value_change(lambda event: self.choose(str(event.value), gaps, campaign))
+                self.said = ui.label().classes("soft small")
+            with theme.block("line"):
+                for text, colour in figures.LEGEND.items():
+                    with ui.element("span").classes("key"):
+                        ui.element("span").classes("swatch").style(f"background: {colour}").props("aria-hidden=true")
+                        ui.label(text)
+        self.cards = ui.element("div").classes("cards")
+        self.more = ui.element("div").classes("line").style("justify-content: center")
+        self.fill(gaps, campaign)
+
+    def choose(self, name: str, gaps: Sequence[Gap], campaign: Campaign) -> None:
+        """Show the gaps of one parameter."""
+        self.parameter, self.count = name, PAGE
+        self.fill(gaps, campaign)
+
+    def fill(self, gaps: Sequence[Gap], campaign: Campaign) -> None:
+        """The cards that are wanted."""
+        wanted = [gap for gap in gaps if self.parameter in (ALL, gap.parameter)] or list(gaps)
+        self.said.text = theme.count(len(wanted), "value")
+        self.cards.clear()
+        self.more.clear()
+        with self.cards:
+            for gap in wanted[: self.count]:
+                self.card(gap, campaign)
+        if len(wanted) > self.count:
+
+            def on() -> None:
+                self.count += 2 * PAGE
+                self.fill(gaps, campaign)
+
+            with self.more:
+                theme.button(f"Show more ({len(wanted) - self.count} left)", on, icon="expand_more")
+
+    def card(self, gap: Gap, campaign: Campaign) -> None:
+        """One gap: its density, in words what it says, and a field for a value that was looked up."""
+        parameter = campaign.space.parameters[gap.parameter]
+        with theme.sheet() as box:
+            box.props["aria-label"] = f"{gap.parameter} of row {gap.number}"
+            with theme.block("line between"):
+                theme.heading(gap.parameter)
+                ui.label(f"row {gap.number}" + (f" · {gap.id}" if gap.id else "")).classes("soft small")
+            if gap.heights:
+                ui.html(figures.density(gap, parameter), sanitize=False).style("width: 100%")
+                self.axis(gap, campaign)
+            ui.label(_words(gap, campaign)).classes("small")
+            if gap.worth:
+                ui.label(f"worth {theme.with_unit(theme.number(gap.worth, 2), campaign.unit)}").classes("badge").style(
+                    "align-self: flex-start"
+                ).tooltip("how much of the uncertainty of the best predictable outcome hangs on this value")
+            ui.element("div").classes("grow")
+            self.field(gap, campaign)
+
+    def axis(self, gap: Gap, campaign: Campaign) -> None:
+        """The ends of the scale, or the categories."""
+        parameter = campaign.space.parameters[gap.parameter]
+        with theme.block("line small soft").style("flex-wrap: nowrap; gap: 0; margin-top: -8px"):
+            if not isinstance(parameter, Real | Integer):
+                for value, share in zip(gap.values, gap.heights, strict=True):
+                    ui.label(f"{cells.text(value)} {share:.0%}").style("flex: 1; text-align: center; min-width: 0")
+            else:
+                ui.label(cells.number_text(parameter.low)).style("flex: 1")
+                ui.label(theme.shown(parameter.high, parameter))
+
+    def field(self, gap: Gap, campaign: Campaign) -> None:
+        """Where a value that was looked up goes."""
+        parameter = campaign.space.parameters[gap.parameter]
+        snapshot = self.session.snapshot
+        if not snapshot.editable:
+            return
+
+        def write() -> None:
+            text = str(typed.value or "").strip()
+            if cells.is_unknown(text):
+                _wrong(typed, "type the value that was found")
+                return
+            try:
+                enter(snapshot, _place(self.session, gap.number), {gap.parameter: text})
+            except BomiError as error:
+                _wrong(typed, str(error).removeprefix(f"{gap.parameter}: "))
+                return
+            self.session.say(f"{gap.parameter} of row {gap.number} is {text} now; everything is learned anew.")
+            self.session.refresh()
+
+        with theme.block("line").style("flex-wrap: nowrap; align-items: flex-start"):
+            label = "Value looked up"
+            if not isinstance(parameter, Real | Integer):
+                typed = ui.select([cells.text(value) for value in parameter.values], label=label)
+            else:
+                typed = ui.input(label).on("keydown.enter", write)  # type: ignore[assignment]
+            typed.props("outlined dense").style("flex: 1; min-width: 0")
+            typed.props["aria-label"] = f"{gap.parameter} of row {gap.number}, looked up or measured again"
+            write_button = ui.button(icon="save", on_click=write).props("outline color=primary")
+            write_button.props["aria-label"] = f"Save {gap.parameter} of row {gap.number}"
+            write_button.style("height: 40px")
+
+
+def _words(gap: Gap, campaign: Campaign) -> str:
+    parameter = campaign.space.parameters[gap.parameter]
+    if not gap.heights:
+        return "The method leaves this row out."
+    if not isinstance(parameter, Real | Integer):
+        share, value = max(zip(gap.heights, map(cells.text, gap.values), strict=True))
+        text = f"Most likely {value} ({share:.0%})"
+    elif gap.low is not None and gap.middle is not None and gap.high is not None:
+        middle = theme.with_unit(theme.number(gap.middle, 3), parameter.unit)
+        text = f"About {middle}, 90 % between {theme.number(gap.low, 3)} and {theme.number(gap.high, 3)}"
+    else:
+        text = ""
+    if gap.asked is not None:
+        text += f"; asked: {theme.shown(gap.asked, parameter)}"
+    if isinstance(gap.recorded, Normal | Interval):
+        text += f"; written: {cells.text(gap.recorded)}"
+    return text + "."
+
+
+def _place(session: Session, number: int) -> int:
+    sheet = session.snapshot.sheet
+    return sheet.numbers.index(number) if sheet is not None and number in sheet.numbers else -1
+
+
+def _wrong(field: ui.input | ui.select, text: str) -> None:
+    field.props("error")
+    field.props["error-message"] = text
+    field.update()

@@ -1,0 +1,361 @@
+"""Set-up: what may vary and what is wanted, as a form or as the text of campaign.toml."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+
+from bomi import cells
+from bomi.errors import BomiError, FileError
+from bomi.files import guess
+from bomi.files.campaign import TYPES, from_document, parse_campaign, read_document
+from bomi.files.edits import replace_file
+from bomi.names import DEFAULT, METHOD_NAMES
+from bomi.web import theme
+from bomi.web.desk import Session
+
+KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
+NEW = "a new parameter"
+
+
+class SetupView:
+    """The campaign of a session."""
+
+    def __init__(self, session: Session, go: Callable[[str], None]) -> None:
+        self.session = session
+        self.go = go
+        self.dirty = False
+        self.as_text = False
+
+    def build(self) -> None:
+        """Draw the view."""
+        snapshot = self.session.snapshot
+        self.before = snapshot.toml
+        guessed = ""
+        try:
+            if snapshot.toml is not None:
+                self.document = read_document(snapshot.campaign_path, snapshot.toml)
+            elif snapshot.sheet is not None:
+                found = guess(snapshot.sheet)
+                text = found.text().encode()
+                self.document = read_document(snapshot.campaign_path, text)
+                guessed = (
+                    "Guessed from the table. The ranges are those that were tried: say how far you may go, then save."
+                )
+            else:
+                self.document = {"objective": {"name": "outcome"}, "parameters": {"temperature": {"range": [20, 200]}}}
+                guessed = "An example to change: name what you vary and what you measure, then save."
+            self.fault = snapshot.campaign_fault
+        except BomiError as error:
+            self.document, self.fault = {}, str(error)
+            self.as_text = snapshot.toml is not None
+        with theme.block("line between"):
+            with theme.block("stack tight title"):
+                theme.heading("Set-up", 1)
+                ui.label(f"What may vary, and what is wanted. Saved as {snapshot.campaign_path.name}.").classes("lead")
+            with theme.block("line"):
+                self.mode = ui.toggle(
+                    {False: "Form", True: "Text"}, value=self.as_text, on_change=lambda e: self.switch(bool(e.value))
+                ).props('no-caps unelevated aria-label="Form or text"')
+                self.save_button = theme.button("Save", self.save, icon="save", primary=True)
+        if guessed:
+            theme.note(guessed, icon="lightbulb_outline")
+        self.message = ui.element("div").classes("stack")
+        self.tell(self.fault)
+        self.place = ui.element("div").classes("stack").style("gap: 16px")
+        self.draw()
+
+    def update(self) -> None:
+        """The files changed: show them, unless something here is not saved."""
+        if self.session.snapshot.toml == self.before:
+            return
+        if not self.dirty:
+            self.go("setup")
+        else:
+            self.tell(
+                f"{self.session.snapshot.campaign_path.name} was changed outside; your changes here are not saved."
+            )
+
+    def draw(self) -> None:
+        """The form or the text."""
+        self.place.clear()
+        with self.place:
+            if self.as_text:
+                self.text_editor()
+            else:
+                self.form()
+
+    def switch(self, as_text: bool) -> None:
+        """Between form and text; what was typed goes along, if it makes sense."""
+        if as_text == self.as_text:
+            return
+        try:
+            if as_text:
+                self.typed_text = from_document(self.session.snapshot.campaign_path, self.collected()).text()
+            else:
+                content = self.editor.value.encode()
+                parse_campaign(self.session.snapshot.campaign_path, content)
+                self.document = read_document(self.session.snapshot.campaign_path, content)
+        except BomiError as error:
+            if as_text and not self.dirty:
+                self.typed_text = ""
+            else:
+                self.tell(str(error))
+                self.mode.value = self.as_text
+                return
+        self.as_text = as_text
+        self.tell("")
+        self.draw()
+
+    def tell(self, text: str) -> None:
+        """What is wrong, or nothing."""
+        self.message.clear()
+        if text:
+            shown = text.replace(f"{self.session.snapshot.campaign_path}: ", "")
+            with self.message:
+                theme.note(shown, bad=True)
+
+    def changed(self) -> None:
+        """Something is not saved."""
+        self.dirty = True
+
+    # --- text ------------------------------------------------------------------------------------------------------
+
+    def text_editor(self) -> None:
+        """campaign.toml as it is, comments included."""
+        text = getattr(self, "typed_text", "") if self.dirty else ""
+        if not text:
+            text = (self.before or b"").decode("utf-8", "replace") or getattr(self, "typed_text", "")
+        self.editor = ui.codemirror(text, language="TOML", on_change=self.changed).style(
+            "height: 60vh; border: 1px solid var(--line); border-radius: 10px; overflow: hidden; width: 100%"
+        )
+        self.editor.props["aria-label"] = "campaign.toml"
+
+    # --- form ------------------------------------------------------------------------------------------------------
+
+    def form(self) -> None:
+        """Fields for the objective, the parameters and the rest."""
+        self.fields: dict[str, Any] = {}
+        self.parameters: list[ParameterForm] = []
+        objective = _section(self.document, "objective")
+        method = _section(self.document, "method")
+        with theme.sheet():
+            theme.heading("Outcome")
+            with theme.block("form"):
+                names = list(self.session.snapshot.sheet.columns) if self.session.snapshot.sheet else []
+                self.fields["name"] = self.input("Column of the outcome", objective.get("name", ""), names)
+                self.fields["goal"] = self.select(
+                    "Goal", {"maximize": "maximize", "minimize": "minimize"}, objective.get("goal", "maximize")
+                )
+                self.fields["unit"] = self.input("Unit", objective.get("unit", ""))
+        theme.heading("Parameters")
+        self.list = ui.element("div").classes("stack")
+        with self.list:
+            for name, spec in _section(self.document, "parameters").items():
+                self.parameters.append(ParameterForm(self, name, spec if isinstance(spec, Mapping) else {}))
+        with theme.block("line"):
+            theme.button("Add a parameter", self.add, icon="add")
+        with theme.sheet():
+            theme.heading("Method")
+            with theme.block("form").style("grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr))"):
+                options = {"": f"{DEFAULT} (the default)", **{name: name for name in METHOD_NAMES if name != DEFAULT}}
+                chosen = method.get("name", "")
+                self.fields["method"] = self.select(
+                    "How gaps are dealt with", options, chosen if chosen in options else ""
+                )
+                self.fields["outside"] = self.select(
+                    "Rows outside the ranges",
+                    {"error": "are an error", "keep": "are kept; suggestions stay inside"},
+                    self.document.get("out_of_bounds", "error"),
+                )
+        known = {"objective", "parameters", "method", "out_of_bounds"}
+        if others := [key for key in self.document if key not in known]:
+            theme.note(f"Kept as it is: {', '.join(others)}. It can be changed as text.")
+        if self.before and b"#" in self.before:
+            ui.label(
+                "Saving the form writes the file anew, without comments of your own; the version before is kept as "
+                ".bak. To keep them, edit the text."
+            ).classes("soft small")
+
+    def input(self, label: str, value: object, options: list[str] | None = None, hint: str = "") -> ui.input:
+        """A field for a text or a number."""
+        field = ui.input(label, value=str(value), placeholder=hint, autocomplete=options, on_change=self.changed)
+        return field.props("outlined dense hide-bottom-space").style("width: 100%")
+
+    def select(self, label: str, options: Mapping[str, str], value: str) -> ui.select:
+        """A field for one of several."""
+        field = ui.select(dict(options), label=label, value=value if value in options else None)
+        return field.on_value_change(self.changed).props("outlined dense options-dense").style("width: 100%")
+
+    def add(self) -> None:
+        """A new parameter."""
+        self.changed()
+        with self.list:
+            self.parameters.append(ParameterForm(self, "", {"range": ["", ""]}))
+
+    def remove(self, one: ParameterForm) -> None:
+        """A parameter less."""
+        self.changed()
+        self.parameters.remove(one)
+        one.box.delete()
+
+    def collected(self) -> dict[str, Any]:
+        """The document that the fields say; what the form does not know stays as it was."""
+        made = copy.deepcopy(self.document)
+        made["objective"] = {**_section(made, "objective"), "name": str(self.fields["name"].value or "").strip()}
+        made["objective"]["goal"] = self.fields["goal"].value
+        _put(made["objective"], "unit", str(self.fields["unit"].value or "").strip())
+        parameters: dict[str, Any] = {}
+        for one in self.parameters:
+            name = str(one.name.value or "").strip()
+            if not name:
+                raise FileError("a parameter has no name; type one, the same as its column in the table, or remove it")
+            if name in parameters:
+                raise FileError(f"two parameters are called {name!r}; give each its own name")
+            parameters[name] = one.collected()
+        made["parameters"] = parameters
+        made.pop("method", None)
+        if self.fields["method"].value:
+            made["method"] = {"name": self.fields["method"].value}
+        made["out_of_bounds"] = self.fields["outside"].value or "error"
+        return made
+
+    def save(self) -> None:
+        """Check it, then write it."""
+        path = self.session.snapshot.campaign_path
+        try:
+            if self.as_text:
+                content = str(self.editor.value or "").encode()
+                parse_campaign(path, content)
+            else:
+                for one in self.parameters:
+                    one.clear()
+                content = from_document(path, self.collected()).text().encode()
+            replace_file(path, content, expected=self.before)
+        except BomiError as error:
+            self.tell(self.at_fields(str(error)))
+            return
+        self.dirty = False
+        self.before = content
+        self.session.say(f"Saved as {path.name}")
+        self.session.refresh()
+        self.go("setup")
+
+    def at_fields(self, text: str) -> str:
+        """Put each problem of a parameter at the parameter; what is left is told above."""
+        if self.as_text:
+            return text
+        left = []
+        for line in text.replace(f"{self.session.snapshot.campaign_path}: ", "").splitlines():
+            match = re.match(r'\[parameters\.("?)(.*?)\1\] (.*)', line)
+            one = next((p for p in self.parameters if match and str(p.name.value).strip() == match[2]), None)
+            if one is not None and match is not None:
+                one.tell(match[3])
+            else:
+                left.append(line)
+        return "\n".join(left) or "Something is not right yet; see the parameters below."
+
+
+class ParameterForm:
+    """The fields of one parameter."""
+
+    def __init__(self, view: SetupView, name: str, spec: Mapping[str, Any]) -> None:
+        self.view = view
+        self.spec = dict(spec)
+        kind = spec.get("type", "categorical" if "values" in spec else "real")
+        bounds, values = ([*_list(spec.get("range")), "", ""], _list(spec.get("values")))
+        kinds = {one: KINDS.get(one, one) for one in TYPES}
+        columns = list(view.session.snapshot.sheet.columns) if view.session.snapshot.sheet else []
+        with theme.sheet() as self.box:
+            self.box.props["aria-label"] = name or NEW
+            with theme.block("parameter") as line, theme.block("form"):
+                self.name = view.input("Name, as in the table", name, columns)
+                self.kind = view.select("Type", kinds, kind)
+                self.low = view.input("From", _number_text(bounds[0]))
+                self.high = view.input("To", _number_text(bounds[1]))
+                self.values = view.input("Values, with commas between", ", ".join(map(cells.text, values)))
+                self.scale = view.select("Scale", {"linear": "linear", "log": "log"}, spec.get("scale", "linear"))
+                self.step = view.input("Step", _number_text(spec.get("step", "")), hint="any value")
+                self.unit = view.input("Unit", spec.get("unit", ""))
+            with line:
+                remove = ui.button(icon="delete_outline", on_click=lambda: view.remove(self)).props("flat dense round")
+                remove.tooltip("Remove").props["aria-label"] = f"Remove {name or NEW}"
+            self.name.classes("name")
+            self.values.classes("wide")
+            self.message = ui.element("div")
+        self.kind.on_value_change(self.fit)
+        self.fit()
+
+    def fit(self) -> None:
+        """Show the fields that this type has."""
+        number = self.kind.value in ("real", "integer")
+        for field in (self.low, self.high, self.scale, self.step):
+            field.set_visibility(number)
+        self.values.set_visibility(not number)
+
+    def collected(self) -> dict[str, Any]:
+        """The section of the document."""
+        kept = {key: value for key, value in self.spec.items() if key not in _OURS}
+        unit = str(self.unit.value or "").strip()
+        if self.kind.value in ("real", "integer"):
+            made: dict[str, Any] = {**kept, "range": [_number(self.low.value), _number(self.high.value)]}
+            if self.kind.value == "integer":
+                made["type"] = "integer"
+            _put(made, "step", _number(self.step.value))
+            if self.scale.value == "log":
+                made["scale"] = "log"
+        else:
+            known = {cells.text(value): value for value in self.spec.get("values") or []}
+            texts = [text.strip() for text in str(self.values.value or "").split(",") if text.strip()]
+            numeric = bool(known) and not any(isinstance(value, str) for value in known.values())
+            made = {**kept, "values": [known.get(text, _number(text) if numeric else text) for text in texts]}
+            if self.kind.value != "categorical":
+                made["type"] = self.kind.value
+        _put(made, "unit", unit)
+        return made
+
+    def tell(self, text: str) -> None:
+        """What is wrong with this parameter."""
+        with self.message:
+            theme.note(text[:1].upper() + text[1:], bad=True)
+
+    def clear(self) -> None:
+        """Nothing is wrong, as far as is known."""
+        self.message.clear()
+
+
+_OURS = {"range", "type", "step", "scale", "values", "unit"}
+
+
+def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = document.get(name, {})
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _put(section: dict[str, Any], key: str, value: Any) -> None:
+    if value == "":
+        section.pop(key, None)
+    else:
+        section[key] = value
+
+
+def _number(text: object) -> Any:
+    """A number if it is one; else the text, for the library to complain about."""
+    typed = str(text if text is not None else "").strip().replace("\N{MINUS SIGN}", "-")
+    try:
+        number = float(typed.replace(",", "."))
+    except ValueError:
+        return typed
+    return int(number) if number.is_integer() and "." not in typed and "e" not in typed.lower() else number
+
+
+def _number_text(value: object) -> str:
+    return cells.number_text(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,393 @@
+"""The page from end to end: what people do with it, and what it leaves on disk."""
+
+import csv
+import re
+
+from bomi.files import Campaign, read_experiments, summarize
+
+SLOW = 120_000  # milliseconds that a computation may take on a busy machine
+
+
+def rows(table):
+    with open(table, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def cell(tab, row, column):
+    return tab.locator(f'.ag-row[row-id="{row}"] [col-id="c{column}"]').first
+
+
+def marked(tab, row, column, kind):
+    """Wait until a cell is marked."""
+    tab.locator(f'.ag-row[row-id="{row}"] [col-id="c{column}"].{kind}').first.wait_for()
+
+
+def retype(tab, row, column, text):
+    cell(tab, row, column).dblclick()
+    editor = cell(tab, row, column).locator("input")
+    editor.fill(text)
+    editor.press("Enter")
+
+
+def only(tab, parameter):
+    """Show the gaps of one parameter."""
+    tab.get_by_label("Show", exact=True).click(timeout=SLOW)
+    tab.get_by_role("option", name=parameter).click()
+    every = "name => [...document.querySelectorAll('.cards h2')].every(title => title.textContent === name)"
+    tab.wait_for_function(every, arg=parameter)
+
+
+def go(tab, view):
+    tab.get_by_role("tab", name=view, exact=True).click()
+    tab.get_by_role("heading", name=view, level=1, exact=True).wait_for()
+
+
+def told(tab, text):
+    tab.locator(".q-notification", has_text=text).first.wait_for()
+
+
+def button(tab, name):
+    return tab.get_by_role("button", name=name)
+
+
+def test_the_whole_loop(lab, served, tab):
+    campaign = lab.parent / "campaign.toml"
+    campaign.write_text(campaign.read_text(encoding="utf-8").partition("[method]")[0], encoding="utf-8")
+    before = lab.read_bytes()
+    page = tab(served(lab).address)
+    # The table with its gaps, as they are typed.
+    page.get_by_text("40 rows, 39 with an outcome, 1 failed. 19 values missing, 6 uncertain").wait_for()
+    assert cell(page, 0, 2).inner_text() == "?"
+    marked(page, 0, 2, "gap")
+    marked(page, 1, 5, "gap")
+    assert cell(page, 6, 2).inner_text() == "160±8"
+    marked(page, 6, 2, "uncertain")
+    # Two suggestions, with a prediction and a reason each, become pending rows.
+    go(page, "Suggest")
+    page.get_by_label("How many experiments").fill("2")
+    button(page, "Suggest").click()
+    page.get_by_role("region", name="Suggestion 2").wait_for(timeout=SLOW)
+    card = page.get_by_role("region", name="Suggestion 1").inner_text()
+    assert re.search(r"[\d.]+ ± [\d.]+\sMPa", card)
+    assert "row" in card
+    button(page, "Add all 2 to the table").click()
+    page.get_by_role("heading", name="Experiment 42").wait_for()
+    added = rows(lab)[40:]
+    assert [row["id"] for row in added] == ["41", "42"]
+    assert all(row["temperature"] == row["asked.temperature"] and row["strength"] == "" for row in added)
+    assert lab.with_name("heat-treatment.csv.bak").read_bytes() == before
+    # The first went as asked.
+    waiting = page.locator("section", has=page.get_by_role("heading", name="Experiment 41"))
+    waiting.get_by_role("button", name="Enter result").click()
+    page.get_by_label("strength (MPa)").fill("470.5")
+    button(page, "Save result").click()
+    page.get_by_role("heading", name="Experiment 41", exact=True).wait_for(state="detached")
+    # In the second nobody knows the temperature, and the time was another one.
+    page.get_by_role("button", name="Enter result").click()
+    page.get_by_role("group", name="temperature").get_by_role("button", name="don't know").click()
+    page.get_by_role("group", name="time").get_by_role("button", name="other value").click()
+    page.get_by_label("time (h)").fill("soon")
+    page.get_by_label("strength (MPa)").fill("431")
+    button(page, "Save result").click()
+    page.get_by_text("time: expected a number, 300±15, 290..310 or ? for unknown, but got 'soon'").wait_for()
+    page.get_by_label("time (h)").fill("70±5")
+    button(page, "Save result").click()
+    page.get_by_text("No row awaits its outcome").wait_for()
+    first, second = rows(lab)[40:]
+    assert first == {**added[0], "strength": "470.5"}
+    assert second == {**added[1], "strength": "431", "temperature": "?", "time": "70±5"}
+    assert lab.read_bytes().splitlines()[1:41] == [line + b",,,," for line in before.splitlines()[1:]]
+    # The best changes, and so do the gaps.
+    go(page, "Progress")
+    page.get_by_text("470.5\u202fMPa", exact=True).wait_for(timeout=SLOW)
+    go(page, "Gaps")
+    only(page, "temperature")
+    page.get_by_role("region", name="temperature of row 43").wait_for()
+    assert (
+        f"asked: {added[1]['asked.temperature']}"
+        in page.get_by_role("region", name="temperature of row 43").inner_text()
+    )
+    # A gap that was looked up is a gap no more.
+    field = page.get_by_label("temperature of row 43, looked up or measured again")
+    field.fill("900")
+    field.press("Enter")
+    page.get_by_text("900 is out of bounds [120, 240] °C").wait_for()
+    assert rows(lab)[41]["temperature"] == "?"
+    field.fill("165")
+    field.press("Enter")
+    page.get_by_role("region", name="temperature of row 43").wait_for(state="detached", timeout=SLOW)
+    assert rows(lab)[41]["temperature"] == "165"
+    only(page, "time")
+    page.get_by_role("region", name="time of row 43").wait_for()
+    done = summarize(read_experiments(lab, Campaign.read(campaign)))
+    assert (done.rows, done.outcomes, done.failed) == (42, 41, 1)
+
+
+def test_a_result_starts_from_what_is_written_already(lab, served, tab):
+    lines = lab.read_text(encoding="utf-8").splitlines()
+    names = ("temperature", "time", "cooling", "quench")
+    lines = [lines[0] + "".join(f",asked.{name}" for name in names), *(line + ",,,," for line in lines[1:])]
+    lab.write_text("\n".join([*lines, "41,,?,3±1,15,oil,,,,175,4,15,oil"]) + "\n", encoding="utf-8")
+    page = tab(served(lab).address + "?view=suggest", "Suggest")
+    button(page, "Enter result").click()
+    pressed = [
+        page.get_by_role("group", name=name).locator("[aria-pressed=true]").inner_text() for name in names
+    ]  # fmt: skip
+    assert pressed == ["don't know", "other value", "as asked", "as asked"]
+    assert page.get_by_label("time (h)").input_value() == "3±1"
+    page.get_by_label("strength (MPa)").fill("400")
+    page.get_by_label("strength (MPa)").press("Enter")
+    page.get_by_text("No row awaits its outcome").wait_for()
+    assert lab.read_text(encoding="utf-8").splitlines()[-1] == "41,,?,3±1,15,oil,400,,,175,4,15,oil"
+
+
+def test_editing_marks_problems_at_the_cell_and_saves_only_on_demand(lab, served, tab):
+    page = tab(served(lab).address)
+    before = lab.read_bytes()
+    retype(page, 3, 2, "hot")
+    page.get_by_text("1 problem to mend").wait_for()
+    marked(page, 3, 2, "problem")
+    page.get_by_role("button", name="Row 5, temperature: expected a number").click()
+    marked(page, 3, 2, "ag-cell-focus")
+    assert lab.read_bytes() == before
+    retype(page, 3, 2, "155±5")
+    page.get_by_text("1 problem").wait_for(state="detached")
+    retype(page, 2, 2, "")
+    marked(page, 3, 2, "uncertain")
+    button(page, "Save 1 change").click()  # the other is as it was
+    page.get_by_text("Saved; the version before is heat-treatment.csv.bak").wait_for()
+    assert lab.read_bytes() == before.replace(b"H04,2023-04-01,150,", "H04,2023-04-01,155±5,".encode())
+    assert lab.with_name(lab.name + ".bak").read_bytes() == before
+    button(page, "Add row").click()
+    cell(page, 40, 2).wait_for()
+    retype(page, 40, 6, "401")
+    page.get_by_text("41 rows, 40 with an outcome").wait_for()
+    button(page, "Save 1 change").click()
+    button(page, "Save 1 change").wait_for(state="hidden")
+    assert rows(lab)[40]["strength"] == "401"
+    retype(page, 0, 8, "=1+1")
+    page.get_by_text("would run the cell '=1+1' as a formula").wait_for()
+    assert cell(page, 0, 8).inner_text() == "thermostat log lost"
+    retype(page, 0, 8, 'a, "quoted" note')
+    button(page, "Save 1 change").wait_for()
+    cell(page, 0, 8).press("Control+s")
+    button(page, "Save 1 change").wait_for(state="hidden")
+    assert rows(lab)[0]["note"] == 'a, "quoted" note'
+
+
+def test_two_tabs_and_a_spreadsheet_lose_nothing(lab, served, tab):
+    address = served(lab).address
+    one, two = tab(address), tab(address)
+    retype(one, 0, 7, "Ann")
+    retype(two, 1, 7, "Bo")
+    retype(two, 0, 7, "Eve")
+    button(two, "Save 2 changes").click()
+    one.get_by_text("these changes of yours were not saved").wait_for()
+    one.get_by_text("row 2, column 'operator': you typed 'Ann', but the cell now says 'Eve'").wait_for()
+    assert [row["operator"] for row in rows(lab)[:2]] == ["Eve", "Bo"]
+    button(one, "I have seen it").click()
+    # Somebody saves it in a spreadsheet meanwhile, with a row removed above: the edit goes where its row is now.
+    retype(one, 5, 7, "Ann")
+    lines = lab.read_text(encoding="utf-8").splitlines(keepends=True)
+    lab.write_text("".join(lines[:2] + lines[3:]) + "H99,,,1,2,oil,300,,\n", encoding="utf-8")
+    two.get_by_text("The files were changed outside").first.wait_for()
+    two.get_by_text("40 rows, 39 with an outcome").wait_for()
+    button(one, "Save 1 change").click()
+    one.get_by_text("Saved; the version before").wait_for()
+    now = {row["id"]: row["operator"] for row in rows(lab)}
+    assert (now["H06"], now["H01"], now["H99"], "H02" in now) == ("Ann", "Eve", "", False)
+    # Suggestions added in both tabs are all there.
+    for page in (one, two):
+        go(page, "Suggest")
+        button(page, "Suggest").click()
+    for page in (one, two):
+        page.get_by_role("region", name="Suggestion 1").wait_for(timeout=SLOW)
+        button(page, "Add to the table").click()
+        page.get_by_text("Added as").wait_for()
+    assert len(rows(lab)) == 42
+    assert len({row["id"] for row in rows(lab)}) == 42
+
+
+def test_a_broken_upload_is_told_and_changes_nothing(lab, served, tab, tmp_path):
+    page = tab(served(lab).address)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+    def upload(name, content):
+        page.locator('input[type="file"]').set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
+
+    button(page, "Upload").click()
+    upload("photo.csv", bytes(range(256)))
+    page.get_by_text("photo.csv is no text").wait_for()
+    upload("broken.toml", b"[objective\n")
+    page.get_by_text("broken.toml is no valid TOML").wait_for()
+    upload("empty.csv", b"")
+    page.get_by_text("empty.csv is empty").wait_for()
+    upload("../../evil.csv", b'a,b\n"1,2\n')
+    page.get_by_text("evil.csv, row 2: a quote is opened and never closed").wait_for()
+    large = tmp_path / "large"
+    large.mkdir()
+    with open(large / "large.csv", "wb") as file:
+        file.truncate(20 * 2**20 + 1)
+    page.locator('input[type="file"]').set_input_files(large / "large.csv")
+    page.get_by_text("That file is too large: up to 20 MB").wait_for()
+    changed = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file() and not p.name.startswith(".log")}
+    assert changed == {name: content for name, content in before.items() if not name.startswith(".log")}
+    # A good one replaces the table once that is said, and the version before is kept.
+    good = b"id,temperature,time,cooling,quench,strength\n1,150,2,3,oil,300\n"
+    upload("good.csv", good)
+    page.get_by_text("good.csv: a table with 1 row and 6 columns").wait_for()
+    assert lab.read_bytes() == before[lab.name]
+    button(page, "Replace").click()
+    page.get_by_text("1 row, 1 with an outcome").wait_for()
+    assert lab.read_bytes() == good
+    assert lab.with_name(lab.name + ".bak").read_bytes() == before[lab.name]
+    with page.expect_download() as download:
+        button(page, "Download").click()
+    assert download.value.suggested_filename == lab.name
+    assert download.value.path().read_bytes() == good
+
+
+def test_text_of_cells_is_never_run(lab, served, tab):
+    bad = "<img src=x onerror=window.bad=1><script>window.bad=1</script>"
+    lines = lab.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines[0] = lines[0].replace("note", ":note").replace("id,", "id,", 1)
+    lines[1] = lines[1].replace("thermostat log lost", "window.bad = 1").replace("H01", f'"{bad}"').replace("Bo", bad)
+    lab.write_text("".join(lines), encoding="utf-8")
+    campaign = lab.parent / "campaign.toml"
+    toml = campaign.read_text(encoding="utf-8").replace('"MPa"', f"'{bad}'").replace('"air"]', f"\"air\", '{bad}']")
+    campaign.write_text(toml, encoding="utf-8")
+    page = tab(served(lab).address)
+    assert cell(page, 0, 0).inner_text() == bad
+    assert cell(page, 0, 8).inner_text() == "window.bad = 1"
+    retype(page, 1, 4, bad)
+    page.get_by_role("button", name="Row 3, cooling").wait_for()
+    button(page, "Discard").click()
+    for view in ("Suggest", "Progress", "Gaps", "Set-up"):
+        go(page, view)
+        if view == "Suggest":
+            button(page, "Suggest").click()
+            page.get_by_role("region", name="Suggestion 1").wait_for(timeout=SLOW)
+        page.get_by_text(bad).first.wait_for(timeout=SLOW) if view != "Set-up" else page.wait_for_timeout(300)
+        page.locator("[aria-busy]").wait_for(state="detached", timeout=SLOW)
+    assert page.evaluate("window.bad") is None
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_the_set_up_is_checked_and_written(lab, served, tab):
+    campaign = lab.parent / "campaign.toml"
+    before = campaign.read_text(encoding="utf-8")
+    page = tab(served(lab).address + "?view=setup", "Set-up")
+    page.get_by_label("To", exact=True).first.fill("100")
+    button(page, "Save").click()
+    page.get_by_text("`low < high` must hold, but got (low=120, high=100)", exact=False).wait_for()
+    assert campaign.read_text(encoding="utf-8") == before
+    page.get_by_label("To", exact=True).first.fill("260")
+    page.get_by_label("Values, with commas between").last.fill("oil, water, air, brine")
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    made = Campaign.read(campaign)
+    assert made.space.parameters["temperature"].high == 260
+    assert made.space.parameters["temperature"].step == 5
+    assert made.space.parameters["time"].log
+    assert list(made.space.parameters["quench"].values) == ["oil", "water", "air", "brine"]
+    assert (made.method, made.unit) == ("mean", "MPa")
+    assert campaign.with_name("campaign.toml.bak").read_text(encoding="utf-8") == before
+    # As text, comments and all; broken TOML is told and not written.
+    written = campaign.read_text(encoding="utf-8")
+    button(page, "Text").click()
+    editor = page.locator(".cm-content")
+    editor.press("Control+End")
+    page.keyboard.insert_text("\n[broken\n")
+    button(page, "Save").click()
+    page.get_by_text("is no valid TOML").wait_for()
+    assert campaign.read_text(encoding="utf-8") == written
+
+
+def test_constraints_are_told_and_kept(lab, served, tab):
+    campaign = lab.parent / "campaign.toml"
+    toml = campaign.read_text(encoding="utf-8") + "\n[[constraints]]\nterms = {temperature = 1, time = 2}\nmax = 180\n"
+    campaign.write_text(toml, encoding="utf-8")
+    page = tab(served(lab).address)
+    page.get_by_text("breaks the constraint").first.wait_for()
+    go(page, "Set-up")
+    page.get_by_text("Kept as it is: constraints").wait_for()
+    page.get_by_label("To", exact=True).first.fill("235")
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    made = Campaign.read(campaign)
+    assert made.space.parameters["temperature"].high == 235
+    assert [(dict(one.terms), one.max) for one in made.space.constraints] == [({"temperature": 1, "time": 2}, 180)]
+
+
+def test_from_nothing_to_a_first_suggestion(tmp_path, served, tab):
+    table = tmp_path / "new.csv"
+    page = tab(served(table).address)
+    page.get_by_text("There is no table yet").wait_for()
+    button(page, "Start from the example").click()
+    page.get_by_text("10 rows, 9 with an outcome, 1 failed").wait_for()
+    assert summarize(read_experiments(table, Campaign.read(tmp_path / "campaign.toml"))).failed == 1
+    (tmp_path / "campaign.toml").unlink()
+    page.get_by_text("There is no set-up yet").wait_for()
+    button(page, "Set it up").click()
+    page.get_by_text("Guessed from the table").wait_for()
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    assert Campaign.read(tmp_path / "campaign.toml").objective == "strength"
+    assert list(tmp_path.glob(".nicegui*")) == []
+
+
+def test_a_computation_that_fails_or_is_stopped_keeps_the_page(lab, served, tab):
+    campaign = lab.parent / "campaign.toml"
+    toml = campaign.read_text(encoding="utf-8").partition("[method]")[0]
+    campaign.write_text(toml, encoding="utf-8")
+    page = tab(served(lab).address + "?view=suggest", "Suggest")
+    page.get_by_label("How many experiments").fill("50")
+    button(page, "Suggest").click()
+    button(page, "Stop").click()
+    page.get_by_text("Stopped.").wait_for()
+    other = tab(page.url, "Suggest")
+    button(other, "Suggest").click()
+    button(other, "Stop").wait_for()
+    go(other, "Gaps")  # the suggestion is still on its way
+    other.close()
+    lab.write_text(lab.read_text(encoding="utf-8").replace("12,2,oil,416.5", "12,x,oil,416.5"), encoding="utf-8")
+    page.get_by_text("The table has problems").wait_for()
+    button(page, "To the data").click()
+    page.get_by_role("button", name="Row 2, cooling: expected a number").wait_for()
+
+
+def test_two_thousand_rows(lab, served, tab):
+    lines = lab.read_text(encoding="utf-8").splitlines()
+    many = [re.sub(r"^H", f"B{i:02d}-", line) for i in range(50) for line in lines[1:]]
+    lab.write_text("\n".join([lines[0], *many]) + "\n", encoding="utf-8")
+    page = tab(served(lab).address)
+    page.get_by_text("2000 rows, 1950 with an outcome, 50 failed. 950 values missing").wait_for()
+    retype(page, 1, 4, "hot")
+    page.get_by_role("button", name="Row 3, cooling").wait_for()
+    cell(page, 0, 0).click()
+    page.keyboard.press("Control+End")
+    cell(page, 1999, 0).wait_for()
+
+
+def test_keyboard_and_names_for_screen_readers(lab, served, tab):
+    page = tab(served(lab).address)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to main content"
+    page.get_by_role("tab", name="Data").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Suggest", level=1, exact=True).wait_for()
+    for view in ("Data", "Suggest", "Set-up"):
+        go(page, view)
+        nameless = page.evaluate(
+            """[...document.querySelectorAll('button, input, [role=slider], [role=combobox]')].filter(e =>
+               e.offsetParent !== null && !e.closest('.ag-root-wrapper, .q-uploader') && !(e.getAttribute('aria-label')
+               || e.textContent.trim() || e.labels?.length || e.closest('label'))).map(e => e.outerHTML)"""
+        )
+        assert nameless == []
+    assert page.evaluate("document.documentElement.lang") == "en-US"
+    dark = page.evaluate("Quasar.Dark.isActive")
+    button(page, "Light or dark").click()
+    page.reload()
+    page.get_by_role("heading", name="Set-up", level=1).wait_for()
+    page.wait_for_function(f"Quasar.Dark.isActive === {str(not dark).lower()}")
