@@ -15,7 +15,7 @@ from bomi.space import Categorical, Integer, Real, Space
 
 if TYPE_CHECKING:
     from bomi.methods import METHODS, Method, method
-    from bomi.optimizer import Best, Optimizer, Prediction, Suggestion
+    from bomi.optimizer import Best, Front, Optimizer, Prediction, Suggestion
 
 __version__ = "0.1.0"
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Best",
     "BomiError",
     "Categorical",
+    "Front",
     "Integer",
     "Interval",
     "Method",
@@ -42,6 +43,7 @@ _LAZY = {
     "Method": "bomi.methods",
     "method": "bomi.methods",
     "Best": "bomi.optimizer",
+    "Front": "bomi.optimizer",
     "Optimizer": "bomi.optimizer",
     "Prediction": "bomi.optimizer",
     "Suggestion": "bomi.optimizer",

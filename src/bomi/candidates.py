@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
+from bomi.errors import SuggestionError
 from bomi.space import Space
 
 Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
@@ -35,6 +36,33 @@ def space_filling(space: Space, count: int, *, seed: int, skip: int = 0) -> Tens
     """Scrambled Sobol points, the same sequence for the same seed.  (count, d)"""
     engine = SobolEngine(len(space), scramble=True, seed=seed).fast_forward(skip)
     return torch.from_numpy(space.expand(engine.draw(count, dtype=torch.float64).numpy()))
+
+
+def first_free(space: Space, points: Tensor, taken: Tensor) -> Tensor:
+    """The first of the points that is not taken, or else of all points of the space.  (m, d), (l, d) -> (d,)"""
+    for tried in (points, *([_every_point(space)] if _is_enumerable(space) else [])):
+        free = ~_are_taken(tried, taken)
+        if free.any():
+            return tried[int(free.int().argmax())]
+    raise _nothing_free(len(taken))
+
+
+def _are_taken(points: Tensor, taken: Tensor) -> Tensor:
+    """Which points are taken already.  (m, d), (l, d) -> (m,) bool"""
+    return (torch.cdist(points, taken) <= SAME).any(-1)
+
+
+def _is_enumerable(space: Space) -> bool:
+    """Whether the space is a set of few points."""
+    levels = [parameter.levels for parameter in space.parameters.values()]
+    return all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE
+
+
+def _nothing_free(taken: int) -> SuggestionError:
+    return SuggestionError(
+        f"no setting of the space is left: {taken} are pending or asked for already; ask for fewer, "
+        "tell what became of those (failed=True if nothing did), or widen the space"
+    )
 
 
 class Region(NamedTuple):
@@ -58,8 +86,7 @@ def maximize(
     starts: (s, d) good rows to search around, taken: (m, d) to stay away from. The result is admissible: integers,
     steps and categories are moved along their own values.
     """
-    levels = [parameter.levels for parameter in space.parameters.values()]
-    if all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE:
+    if _is_enumerable(space):
         points = _every_point(space)
         values = _evaluate(score, points)
     else:
@@ -68,8 +95,10 @@ def maximize(
         climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
         points, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
-        free = torch.cdist(points, taken).amin(-1) > SAME
-        values = torch.where(free, values, -torch.inf) if free.any() else values
+        free = ~_are_taken(points, taken)
+        if not free.any():
+            raise _nothing_free(len(taken))
+        points, values = points[free], values[free]
     best = int(values.argmax())
     return points[best], float(values[best])
 

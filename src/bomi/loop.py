@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from bomi import insight
 from bomi.cells import Cell
+from bomi.errors import TableError
 from bomi.files import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
 from bomi.names import DEFAULT
-from bomi.optimizer import Best, Optimizer, Suggestion
+from bomi.optimizer import Best, Front, Optimizer, Suggestion
 from bomi.space import Categorical
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ def study(experiments: Experiments, *, seed: int = 0) -> Study:
     campaign = experiments.campaign
     optimizer = Optimizer(
         campaign.space,
-        objective=campaign.objective,
-        goal=campaign.goal,
+        objective={objective.name: objective for objective in campaign.objectives},
         method=campaign.method or DEFAULT,
         seed=seed,
     )
@@ -83,13 +83,12 @@ def suggest(
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None
         loaded = study(held.experiments if held else read_experiments(table, known), seed=seed)
-        expected = loaded.optimizer.best().predicted if loaded.optimizer.observations.done else None
+        expected = _best(loaded.optimizer)
         advices = []
-        for number in range(count):
-            suggestion = loaded.optimizer.ask()
+        for number, suggestion in enumerate(loaded.optimizer.ask(count), 1):
             why = insight.why(loaded.optimizer, suggestion, expected, loaded.experiments.numbers)
             advices.append(Advice(suggestion, why))
-            done(number + 1)
+            done(number)
         if held is None:
             return advices
         ids = held.append([advice.suggestion for advice in advices])
@@ -97,6 +96,14 @@ def suggest(
         replace(advice, suggestion=replace(advice.suggestion, id=identity))
         for advice, identity in zip(advices, ids, strict=True)
     ]
+
+
+def _best(optimizer: Optimizer) -> Best | None:
+    """What is best so far, if there is an outcome."""
+    try:
+        return optimizer.best()
+    except TableError:
+        return None
 
 
 def gaps(loaded: Study) -> pd.DataFrame:
@@ -128,9 +135,13 @@ class Recommendation:
         return self.best.seen_at
 
 
-def recommend(loaded: Study) -> Recommendation:
-    """The setting that is expected to be the best, and the best row seen."""
+def recommend(loaded: Study) -> list[Recommendation]:
+    """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
     best = loaded.optimizer.best()
-    rows = loaded.experiments.rows
-    place = next(i for i, row in enumerate(rows) if row.outcome == best.seen)
-    return Recommendation(best, loaded.experiments.numbers[place])
+    found = []
+    for choice in (best.choices or (best,)) if isinstance(best, Front) else (best,):
+        seen = choice.seen if isinstance(choice.seen, Mapping) else {loaded.campaign.objective: choice.seen}
+        rows = enumerate(loaded.experiments.rows)
+        place = next(i for i, row in rows if row.outcomes == seen and dict(row.recorded) == choice.seen_at)
+        found.append(Recommendation(choice, loaded.experiments.numbers[place]))
+    return found

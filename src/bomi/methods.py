@@ -23,6 +23,7 @@ from bomi.imputers.neighbors import Neighbors
 from bomi.imputers.posterior import ANCHORS, Posterior
 from bomi.imputers.simple import Drop, Mean, Mode, Suggest
 from bomi.names import check_method
+from bomi.outlook import Outlook
 from bomi.space import Space
 from bomi.surrogates import gaussian_process
 from bomi.surrogates.gaussian_process import GaussianProcess
@@ -50,7 +51,7 @@ class Surrogate(Protocol):
 class Acquisition(Protocol):
     """What decides which point is the most promising."""
 
-    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
         """The function to maximise for the t-th suggestion, t from 1."""
 
 
@@ -62,7 +63,7 @@ class PlainGP:
 
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """Hyper-parameters by maximum likelihood."""
-        return gaussian_process.fit(completed.inputs, completed.targets, kernel=self.kernel)
+        return gaussian_process.fit(completed.inputs, completed.targets, kernel=self.kernel, errors=completed.errors)
 
 
 @dataclass(frozen=True)
@@ -72,18 +73,18 @@ class AdditiveGP:
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """The most probable hyper-parameters, from those the filler left off with."""
         kernel = AdditiveMatern(tuple(space.groups.tolist()))
+        inputs, targets, errors = completed.inputs, completed.targets, completed.errors
         if completed.hyper is None:
-            return gaussian_process.fit(completed.inputs, completed.targets, kernel=kernel)
-        if completed.inputs.shape[1] > ANCHORS:  # learned from the anchors
-            return gaussian_process.with_hyper(completed.inputs, completed.targets, completed.hyper, kernel=kernel)
-        pairs = gaussian_process.Pairs(kernel, completed.inputs)
-        starts = completed.hyper[None]
-        if completed.inputs.shape[1] % RESTART_EVERY == 0:
-            # Another mode may have become the better one: one world looks for it, all consider it.
-            other = gaussian_process.search(kernel, completed.inputs[:1], completed.targets, most=20)
-            starts = torch.cat([starts, other.expand_as(completed.hyper)[None]])
-        hyper = gaussian_process.climb(pairs, completed.targets, starts, most=10)
-        return gaussian_process.with_hyper(completed.inputs, completed.targets, hyper, kernel=kernel)
+            return gaussian_process.fit(inputs, targets, kernel=kernel, errors=errors)
+        hyper = completed.hyper
+        if inputs.shape[1] <= ANCHORS:  # of more rows they were learned from the anchors
+            starts = hyper[None]
+            if inputs.shape[1] % RESTART_EVERY == 0:
+                # Another mode may have become the better one: one world looks for it, all consider it.
+                other = gaussian_process.search(kernel, inputs[:1], targets, most=20, errors=errors)
+                starts = torch.cat([starts, other.expand_as(hyper)[None]])
+            hyper = gaussian_process.climb(gaussian_process.Pairs(kernel, inputs, errors), targets, starts, most=10)
+        return gaussian_process.with_hyper(inputs, targets, hyper, kernel=kernel, errors=errors)
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,9 @@ class DistributionGP:
         """Hyper-parameters by maximum likelihood."""
         if completed.variances is None or completed.planning is None:
             raise MethodError("a surrogate over distributions needs a filler that gives variances")
-        return fit_uncertain(completed.inputs, completed.variances, completed.targets, completed.planning)
+        return fit_uncertain(
+            completed.inputs, completed.variances, completed.targets, completed.planning, errors=completed.errors
+        )
 
 
 @dataclass(frozen=True)
@@ -115,29 +118,36 @@ class UpperConfidenceBound:
         if not 0 <= self.beta_scale < math.inf:
             raise MethodError(f"`beta_scale` must be 0 or more, but got {self.beta_scale!r}")
 
-    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
-        """mean_q UCB_q + beta_alpha std_q UCB_q."""
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
+        """mean_q UCB_q + beta_alpha std_q UCB_q, of a single outcome; weighted by the chance to succeed."""
         exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))
         disagreement = exploration if self.beta_alpha is None else self.beta_alpha
+        ((model, aim),) = zip(outlook.models, outlook.aims, strict=True)
 
         def score(points: Tensor) -> Tensor:
             mean, variance = model.moments(points)
-            return acquisition.ucb_mi(mean, variance.sqrt(), exploration, disagreement)
+            merit = acquisition.merit(mean, aim)
+            return outlook.or_worst(acquisition.ucb_mi(merit, variance.sqrt(), exploration, disagreement), points)
 
         return score
 
 
 @dataclass(frozen=True)
 class ExpectedImprovement:
-    """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean."""
+    """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean.
 
-    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
+    Of several outcomes: the expected gain in hypervolume over a world's front of posterior means. Where experiments
+    have failed, times the chance to succeed.
+    """
+
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
         """log mean_q EI_q."""
-        incumbent = model.fitted().amax(-1)
+        boxes = acquisition.free_boxes(outlook.tried)
 
         def score(points: Tensor) -> Tensor:
-            mean, variance = model.moments(points)
-            return acquisition.log_ei(mean, variance.sqrt(), incumbent)
+            gain = acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
+            chance = outlook.log_chance(points)
+            return acquisition.log_mean(gain if chance is None else gain + chance)
 
         return score
 
@@ -163,7 +173,7 @@ class Method:
     filler: Filler
     acquisition: Acquisition | None = UpperConfidenceBound()
     surrogate: Surrogate = PlainGP()
-    scaling: Callable[[Tensor], Scaling] = min_max
+    scaling: Callable[[Tensor, float | None], Scaling] = min_max  # of the outcomes, and of the target if there is one
     rows: int = 2  # fewer completed rows than this: space-filling points
     goes_on: bool = False  # whether the filler goes on from the worlds before
     radius: float | None = None  # how near to the best row every second suggestion stays while nothing better comes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,21 +15,24 @@ import torch
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
+from bomi import acquisition as scores
 from bomi import candidates
 from bomi.cells import Cell, Known
-from bomi.errors import BomiError, CellError, MethodError, SpaceError, SuggestionError, TableError
-from bomi.methods import Acquisition, Method, find_acquisition
+from bomi.errors import BomiError, CellError, MethodError, SuggestionError, TableError
+from bomi.methods import Acquisition, ExpectedImprovement, Method, find_acquisition
 from bomi.methods import method as find_method
 from bomi.names import DEFAULT
-from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
-from bomi.space import RESERVED, Array, Space
+from bomi.objectives import Objective, check_names, read_objectives
+from bomi.observations import Observations, Row, is_failed, read_cell, read_columns, read_error, read_outcome
+from bomi.outlook import Outlook, Success
+from bomi.space import IDENTITY, RESERVED, Array, Space
 from bomi.surrogates.gaussian_process import GaussianProcess
 from bomi.worlds import Completed, Scaling, Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SIGNS = {"maximize": 1.0, "minimize": -1.0}
+TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 SMALL = 1000  # rows up to which a second thread costs more than it brings
 
 P = ParamSpec("P")
@@ -85,7 +90,7 @@ class Suggestion(Mapping[str, Known]):
 
     id: str
     values_by_name: Mapping[str, Known]
-    predicted: Prediction | None = None
+    predicted: Any = None  # a Prediction, or one for each of several outcomes by name; None without a model
     note: str = ""
 
     def __getitem__(self, name: str) -> Known:
@@ -98,9 +103,15 @@ class Suggestion(Mapping[str, Known]):
         return len(self.values_by_name)
 
     def __repr__(self) -> str:
-        expected = f", predicted={self.predicted.mean:.4g}±{self.predicted.sd:.2g}" if self.predicted else ""
+        expected = f", predicted={_shown(self.predicted)}" if self.predicted else ""
         note = f", note={self.note!r}" if self.note else ""
         return f"Suggestion({dict(self)}, id={self.id!r}{expected}{note})"
+
+
+def _shown(predicted: Any) -> str:
+    if isinstance(predicted, Mapping):
+        return "{" + ", ".join(f"{name!r}: {_shown(one)}" for name, one in predicted.items()) + "}"
+    return f"{predicted.mean:.4g}±{predicted.sd:.2g}"
 
 
 @dataclass(frozen=True)
@@ -108,11 +119,31 @@ class Best:
     """The recommended setting, and beside it the best outcome seen with what is known of its inputs."""
 
     setting: Mapping[str, Known] | None
-    predicted: Prediction | None
-    seen: float
+    predicted: Any  # a Prediction, or one for each of several outcomes by name; None without a model
+    seen: Any  # the outcome, or several by name
     seen_at: Mapping[str, Cell]
     seen_known: bool
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Front(Best):
+    """The best trade-offs between several outcomes, as a list of `Best`; itself the one in the middle.
+
+    No setting is expected to be better than one of these in every outcome. Each has beside it the row that came
+    nearest to the same trade-off. They are in the order of the first outcome, the best of it last.
+    """
+
+    choices: tuple[Best, ...] = ()
+
+    def __iter__(self) -> Iterator[Best]:
+        return iter(self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __getitem__(self, place: int) -> Best:
+        return self.choices[place]
 
 
 @dataclass
@@ -120,27 +151,55 @@ class _Fit:
     """What was learned from one state of the table."""
 
     rows: tuple[Row, ...]
-    scaling: Scaling
-    table: Table
+    scalings: tuple[Scaling, ...]  # of each outcome
+    aims: tuple[float | None, ...]
+    table: Table  # with one more outcome, the labels of success, if `labels` are given
     completed: Completed
-
+    labels: Scaling | None
     method: Method
-    many: tuple[Tensor, Tensor] | None = None  # more worlds, once someone has asked for them
+    many: tuple[Tensor, Tensor | None] | None = None  # more worlds, once someone has asked for them
+
+    @property
+    def usable(self) -> int:
+        """How many rows the method can use, of the outcome of which there are fewest."""
+        return int((~torch.atleast_2d(self.completed.targets)[: len(self.scalings)].isnan()).sum(-1).min())
 
     @property
     def enough(self) -> bool:
-        return self.completed.inputs.shape[1] >= self.method.rows
+        return self.usable >= self.method.rows
 
     @property
     def warm_enough(self) -> bool:
         return self.method.goes_on and self.enough
 
     @cached_property
-    def model(self) -> GaussianProcess:
-        return self.method.surrogate(self.completed, self.table.space)
+    def models(self) -> tuple[GaussianProcess, ...]:
+        """One for each outcome, the labels of success among them."""
+        count = len(self.table.outcomes)
+        return tuple(self.method.surrogate(self.completed.of(j), self.table.space) for j in range(count))
 
-    def warm(self, rows: tuple[Row, ...]) -> Completed:
+    @cached_property
+    def measured(self) -> Tensor:
+        """The rows with an outcome.  (Q, r, d)"""
+        targets = torch.atleast_2d(self.completed.targets)[: len(self.scalings)]
+        return self.completed.inputs[:, ~targets.isnan().all(0)]
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        success = None
+        if self.labels is not None:
+            success = Success(self.models[-1], float(self.labels.to_targets(torch.zeros(()))))
+        return Outlook.of(self.models[: len(self.scalings)], self.aims, self.measured, success)
+
+    @cached_property
+    def good_rows(self) -> Tensor:
+        """Where each world's best rows are.  (s, d)"""
+        return _good_rows(self.outlook, self.measured)
+
+    def warm(self, rows: tuple[Row, ...], outcomes: int) -> Completed | None:
         """These worlds for another state of the table: NaN in the rows that are new."""
+        if outcomes != len(self.table.outcomes):
+            return None
         completed, place = self.completed, {id(row): i for i, row in enumerate(self.rows)}
         inputs = torch.full(
             (len(completed.inputs), len(rows), completed.inputs.shape[-1]), torch.nan, dtype=torch.float64
@@ -148,14 +207,16 @@ class _Fit:
         for i, row in enumerate(rows):
             if id(row) in place:
                 inputs[:, i] = completed.inputs[:, place[id(row)]]
-        return replace(completed, inputs=inputs, hyper=self.model.hyper)
+        return replace(completed, inputs=inputs, hyper=torch.cat([model.hyper for model in self.models]))
 
 
 class Optimizer:
     """Finds the best setting of an experiment some of whose inputs may be missing.
 
-    `method` is a name of `bomi.METHODS` or a `Method`; `worlds` is how many completed tables it draws, if it draws any;
-    `acquisition` is "ei", "ucb-mi" or an `Acquisition`, where another than the method's own is wished.
+    `objective` is the name of the outcome and `goal` what is wanted of it: "maximize", "minimize" or ("target", 7.0);
+    several outcomes are a mapping of name to goal. `method` is a name of `bomi.METHODS` or a `Method`; `worlds` is how
+    many completed tables it draws, if it draws any; `acquisition` is "ei", "ucb-mi" or an `Acquisition`, where another
+    than the method's own is wished.
 
     >>> optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
     >>> suggestion = optimizer.ask()
@@ -166,29 +227,40 @@ class Optimizer:
         self,
         space: Space | Mapping[str, Any],
         *,
-        objective: str = "y",
-        goal: str = "maximize",
+        objective: str | Mapping[str, Any] = "y",
+        goal: str | tuple[str, float] | None = None,
         method: str | Method = DEFAULT,
         seed: int | None = None,
         worlds: int | None = None,
         acquisition: str | Acquisition | None = None,
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
-        if goal not in SIGNS:
-            raise BomiError(f"goal must be 'maximize' or 'minimize', but got {goal!r}")
-        taken = (*self.space.names, "id")
-        if not isinstance(objective, str) or not objective or objective in taken or objective.startswith(RESERVED):
-            raise SpaceError(f"the objective needs a name of its own, that no parameter has, but got {objective!r}")
+        self.objectives: tuple[Objective, ...] = read_objectives(objective, goal)
+        check_names(self.objectives, (*self.space.names, IDENTITY), RESERVED)
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
             raise BomiError(f"seed must be a whole number from 0, but got {seed!r}")
-        self.objective = objective
-        self.goal = goal
+        self.objective = objective if isinstance(objective, str) else ", ".join(self.outcomes)
         self.method = find_method(method, **({} if worlds is None else {"worlds": worlds}))
+        several = len(self.objectives) > 1
         if acquisition is not None:
             self.method = replace(self.method, acquisition=find_acquisition(acquisition))
+            if several and not isinstance(self.method.acquisition, ExpectedImprovement):
+                raise MethodError(f"several outcomes are weighed by 'ei', not by {acquisition!r}")
+        elif several and self.method.acquisition is not None:
+            self.method = replace(self.method, acquisition=ExpectedImprovement())
         self.seed = secrets.randbits(32) if seed is None else int(seed)
-        self._observations = Observations(self.space, objective)
+        self._observations = Observations(self.space, self.outcomes)
         self._fit: _Fit | None = None
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The names of the outcomes."""
+        return tuple(objective.name for objective in self.objectives)
+
+    @property
+    def goal(self) -> str:
+        """What is wanted of the outcome, or of the first of several."""
+        return self.objectives[0].goal
 
     # --- telling ---------------------------------------------------------------------------------------------------
 
@@ -198,30 +270,63 @@ class Optimizer:
         outcome: object = ...,
         *,
         actual: Mapping[str, object] | None = None,
+        sd: object = None,
+        failed: bool = False,
         out_of_bounds: str = "error",
     ) -> None:
         """Take in a table of experiments, or the outcome of one.
 
-        `tell(frame)`: columns are the parameters, the objective and, where known, `asked.<parameter>`; a blank is a
-        gap, a blank outcome is pending. `tell(suggestion, 182.5)`: it went as asked. `actual={"temperature": None}`
-        says what differed: another value, None for unknown, `Normal(300, 15)`. A plain mapping instead of a suggestion
-        is an experiment of your own. `out_of_bounds="keep"` admits values outside the bounds. An error changes nothing.
+        `tell(frame)`: columns are the parameters, the objective and, where known, `asked.<parameter>` and
+        `<objective>.sd`; a blank is a gap, a blank outcome is pending, `failed` is a failure.
+        `tell(suggestion, 182.5)`: it went as asked; several outcomes are a mapping of name to value.
+        `actual={"temperature": None}` says what differed: another value, None for unknown, `Normal(300, 15)`.
+        `sd` is the outcome's standard error, where it is known; `failed=True`, without an outcome, says that there
+        will be none. A plain mapping instead of a suggestion is an experiment of your own. `out_of_bounds="keep"`
+        admits values outside the bounds. An error changes nothing.
         """
         if out_of_bounds not in ("error", "keep"):
             raise BomiError(f"out_of_bounds must be 'error' or 'keep', but got {out_of_bounds!r}")
         keep = out_of_bounds == "keep"
         if hasattr(experiment, "columns"):
-            if outcome is not ... or actual is not None:
+            if outcome is not ... or actual is not None or sd is not None or failed:
                 raise TableError("a table brings its own outcomes: tell it alone")
             self._observations = self._observations.add(self._read_frame(experiment, keep))
             return
         if not isinstance(experiment, Mapping):
             raise TableError(f"tell takes a table, or a suggestion or mapping with its outcome, but got {experiment!r}")
-        if outcome is ...:
-            raise TableError("an experiment is told with its outcome: tell(experiment, outcome)")
+        if failed and outcome is not ...:
+            raise TableError("a failed experiment has no outcome: tell(experiment, failed=True)")
+        if outcome is ... and not failed:
+            raise TableError("an experiment is told with its outcome: tell(experiment, outcome), or failed=True")
         if actual is not None and not isinstance(actual, Mapping):
             raise SuggestionError(f"`actual` must be a mapping of parameter to value, but got {actual!r}")
-        self._observations = self._with_one(experiment, outcome, actual or {}, keep)
+        failed = failed or is_failed(outcome)
+        row = Row(
+            {},
+            {} if failed else self._numbers(outcome, read_outcome, "outcome"),
+            errors=self._numbers(sd, read_error, "sd"),
+            failed=failed,
+        )
+        self._observations = self._with_one(experiment, row, actual or {}, keep)
+
+    def _numbers(self, value: object, read: Callable[[object], float | None], what: str) -> dict[str, float]:
+        """What is told of each outcome, where it is known: a number for the only one, or a mapping of several."""
+        if not isinstance(value, Mapping):
+            if len(self.outcomes) > 1 and value is not None:
+                shape = ", ".join(f"{name!r}: ..." for name in self.outcomes)
+                raise TableError(f"several outcomes are told by name, {what} {{{shape}}}, but got {value!r}")
+            value = {self.outcomes[0]: value}
+        found = {}
+        for name, number in value.items():
+            if name not in self.outcomes:
+                raise TableError(f"{what} {name!r} is not known; the outcomes are {', '.join(self.outcomes)}")
+            try:
+                told = read(number)
+            except CellError as error:
+                raise TableError(f"{what} {name!r}: {error}") from None
+            if told is not None:
+                found[name] = told
+        return found
 
     def _read_frame(self, frame: Any, keep: bool) -> list[Row]:
         names = [str(name) for name in frame.columns]
@@ -230,11 +335,12 @@ class Optimizer:
             raise TableError(f"the table has more than one column {', '.join(map(repr, doubled))}")
         columns = {name: frame.iloc[:, i].tolist() for i, name in enumerate(names)}
         labels = frame.index.tolist()
-        return read_columns(columns, self.space, self.objective, keep_outside=keep, labels=labels)
+        return read_columns(columns, self.space, self.outcomes, keep_outside=keep, labels=labels)
 
     def _with_one(
-        self, experiment: Mapping[str, object], outcome: object, actual: Mapping[str, object], keep: bool
+        self, experiment: Mapping[str, object], told: Row, actual: Mapping[str, object], keep: bool
     ) -> Observations:
+        """With what was told of an experiment's outcomes."""
         observations = self._observations
         unknown = [name for name in actual if name not in self.space.names]
         if unknown:
@@ -242,10 +348,6 @@ class Optimizer:
                 f"`actual` names no parameter: {', '.join(map(repr, unknown))}; "
                 f"the parameters are {', '.join(self.space.names)}"
             )
-        try:
-            value = read_outcome(outcome)
-        except CellError as error:
-            raise TableError(f"outcome {self.objective!r}: {error}") from None
         changed = {name: self._cell(name, cell, keep) for name, cell in actual.items()}
         if not isinstance(experiment, Suggestion):
             missing = [name for name in self.space.names if name not in experiment]
@@ -255,14 +357,15 @@ class Optimizer:
                 raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}{also}")
             recorded = {name: self._cell(name, experiment[name], keep) for name in self.space.names}
             asked = {name: cell for name, cell in recorded.items() if changed and isinstance(cell, Known)}
-            return observations.add([Row({**recorded, **changed}, value, asked=asked, id=observations.fresh_id())])
+            identity = observations.fresh_id()
+            return observations.add([replace(told, recorded={**recorded, **changed}, asked=asked, id=identity)])
         place = observations.find(experiment.id)
         if place is None or dict(observations.rows[place].asked) != dict(experiment):
             raise SuggestionError(f"suggestion {experiment.id!r} was not made by this optimizer")
         row = observations.rows[place]
-        if not row.pending:
+        if row.failed or (row.outcomes and not told.outcomes) or row.outcomes.keys() & told.outcomes.keys():
             raise SuggestionError(f"suggestion {experiment.id!r} has been told already")
-        return observations.add([replace(row, recorded={**row.recorded, **changed}, outcome=value)])
+        return observations.add([replace(told, recorded={**row.recorded, **changed}, id=row.id)])
 
     def _cell(self, name: str, value: object, keep: bool) -> Cell:
         try:
@@ -281,50 +384,75 @@ class Optimizer:
     def ask(self, count: int | None = None) -> Suggestion | list[Suggestion]:
         """The next experiment, or a list of `count`; each is pending until told, and taken into account meanwhile."""
         if count is None:
-            return self._ask_one()
+            return self._ask(1)[0]
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
             raise BomiError(f"the number of suggestions must be a whole number from 1, but got {count!r}")
-        return [self._ask_one() for _ in range(count)]
+        return self._ask(int(count))
 
     @_calm
-    def _ask_one(self) -> Suggestion:
-        observations = self._observations
-        place, note = self._next_place()
-        setting = self.space.setting(place.numpy())
-        predicted = self.predict([setting])[0] if self._has_model() else None
-        suggestion = Suggestion(observations.fresh_id(), setting, predicted, note)
-        row = Row(recorded=dict(setting), outcome=None, asked=dict(setting), id=suggestion.id)
-        self._observations = observations.add([row])
-        return suggestion
+    def _ask(self, count: int) -> list[Suggestion]:
+        """The next experiments; nothing is pending before all of them are found."""
+        places, note = self._next_places(count)
+        settings = [self.space.setting(place.numpy()) for place in places]
+        predicted = self.predict(settings) if self._has_model() else [None] * count
+        observations, suggestions = self._observations, []
+        for setting, expected in zip(settings, predicted, strict=True):
+            suggestion = Suggestion(observations.fresh_id(), setting, expected, note)
+            observations = observations.add([Row(dict(setting), asked=dict(setting), id=suggestion.id)])
+            suggestions.append(suggestion)
+        self._observations = observations
+        return suggestions
 
     def _has_model(self) -> bool:
         """Whether the method learns, and has enough rows to."""
         return self.method.acquisition is not None and self._learn().enough
 
-    def _next_place(self) -> tuple[Tensor, str]:
-        """Where to experiment next, and a note if the method could not say."""
+    def _next_places(self, count: int) -> tuple[list[Tensor], str]:
+        """Where to experiment next, and a note if the method could not say.
+
+        Each place is chosen as if those before it had been tried and had given what is expected of them.
+        """
         rows = len(self._observations.rows)
-        seed = self._draw_seed(rows)
         pending = self._pending_places()
         acquisition = self.method.acquisition
-        if acquisition is None:
-            uniform = np.random.default_rng(seed).random((_SPARE, len(self.space)))
-            return _first_free(torch.from_numpy(self.space.expand(uniform)), pending), ""
+        places: list[Tensor] = []
+        if acquisition is None or not self._learn().enough:
+            for k in range(rows, rows + count):
+                taken = torch.cat([pending, *(place[None] for place in places)])
+                places.append(candidates.first_free(self.space, self._spread_points(k), taken))
+            return places, "" if acquisition is None else self._too_few()
         fit = self._learn()
-        if not fit.enough:
-            note = (
-                f"space-filling: method {self.method.name!r} can use {fit.completed.inputs.shape[1]} rows "
-                f"and needs {self.method.rows}"
-            )
-            points = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
-            return _first_free(points, pending), note
-        model = fit.model.believe(pending) if len(pending) else fit.model
+        outlook = fit.outlook.believe(pending) if len(pending) else fit.outlook
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
-        score = acquisition.score(model, t=t, parameters=len(self.space))
-        starts = _best_rows(fit.model, fit.completed)
-        region = self._region(fit, t)
-        place, _ = candidates.maximize(score, self.space, seed=seed, starts=starts, taken=pending, within=region)
-        return place, ""
+        for k in range(count):
+            taken = torch.cat([pending, *(place[None] for place in places)])
+            score = acquisition.score(outlook, t=t + k, parameters=len(self.space))
+            place, _ = candidates.maximize(
+                score,
+                self.space,
+                seed=self._draw_seed(rows + k),
+                starts=fit.good_rows,
+                taken=taken,
+                within=self._region(fit, t + k),
+            )
+            places.append(place)
+            if k + 1 < count:
+                outlook = outlook.believe(place[None])
+        return places, ""
+
+    def _spread_points(self, rows: int) -> Tensor:
+        """Points for a method that has learned nothing yet: uniform if it never does, else evenly spread.  (m, d)"""
+        if self.method.acquisition is None:
+            uniform = np.random.default_rng(self._draw_seed(rows)).random((_SPARE, len(self.space)))
+            return torch.from_numpy(self.space.expand(uniform))
+        return candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
+
+    def _too_few(self) -> str:
+        """What is missing before a method learns."""
+        return (
+            f"space-filling: method {self.method.name!r} can use {self._learn().usable} rows "
+            f"and needs {self.method.rows}"
+        )
 
     def _region(self, fit: _Fit, t: int) -> candidates.Region | None:
         """While nothing better has come for 2p rows, every second suggestion looks closely around the best row.
@@ -332,29 +460,50 @@ class Optimizer:
         On a smooth outcome that is where the acquisition looks anyway; on a rugged one it is where better peaks are.
         The row is taken from one world after another, since it may have gaps.
         """
-        targets, radius = fit.completed.targets, self.method.radius
-        best = int(targets.argmax())
-        stalled = len(targets) - 1 - best >= 2 * len(self.space) and bool(targets.max() > targets.min())
-        if radius is None or t % 2 or not stalled:
+        radius = self.method.radius
+        if radius is None or t % 2 or len(self.objectives) > 1:
             return None
-        return candidates.Region(fit.completed.inputs[t // 2 % len(fit.completed.inputs), best].clamp(0, 1), radius)
+        completed = fit.completed.of(0)
+        merits = scores.merit(completed.targets, fit.aims[0])
+        best = int(merits.argmax())
+        if len(merits) - 1 - best < 2 * len(self.space) or not bool(merits.max() > merits.min()):
+            return None
+        return candidates.Region(completed.inputs[t // 2 % len(completed.inputs), best].clamp(0, 1), radius)
 
     def _learn(self) -> _Fit:
-        """What the rows with an outcome say; learned once for each state of the table."""
-        rows = self._observations.done
+        """What the rows that were tried say; learned once for each state of the table."""
+        rows = self._observations.tried
         if self._fit is None or self._fit.rows != rows:
-            outcomes = SIGNS[self.goal] * torch.tensor([row.outcome for row in rows], dtype=torch.float64)
-            scaling = self.method.scaling(outcomes)
-            table = Table.of(self.space, rows, scaling.to_targets(outcomes))
-            generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
-            if len(rows):
-                before = self._fit
-                warm = before.warm(rows) if before is not None and before.warm_enough else None
-                completed = self.method.filler(table, generator, warm)
-            else:
-                completed = Completed(table.inputs[None], table.targets)
-            self._fit = _Fit(rows, scaling, table, completed, self.method)
+            self._fit = self._fitted(rows)
         return self._fit
+
+    def _fitted(self, rows: tuple[Row, ...]) -> _Fit:
+        scalings, aims, targets, errors = [], [], [], []
+        for objective in self.objectives:
+            outcomes = objective.sign * _column([row.outcomes.get(objective.name) for row in rows])
+            known = ~outcomes.isnan()
+            scaling = self.method.scaling(outcomes[known], objective.target)
+            error = _column([row.errors.get(objective.name) for row in rows]).nan_to_num()
+            scalings.append(scaling)
+            aims.append(None if objective.target is None else float(scaling.to_targets(_column([objective.target]))))
+            targets.append(scaling.to_targets(outcomes))
+            errors.append((error * scaling.slope(outcomes)).square().nan_to_num())
+        labels = None
+        if any(row.failed for row in rows) and any(row.outcomes for row in rows):
+            signs = _column([-1.0 if row.failed else 1.0 for row in rows])
+            labels = Scaling(float(signs.mean()), float(signs.std(correction=0)))
+            targets.append(labels.to_targets(signs))
+            errors.append(torch.zeros_like(signs))
+        known_errors = torch.stack(errors) if any(bool(error.any()) for error in errors) else None
+        table = Table.of(self.space, rows, torch.stack(targets), known_errors)
+        if bool(table.outcomes.isnan().all(-1).any()):  # an outcome of which nothing is known: nothing to learn yet
+            completed = Completed(table.inputs[None], table.targets, errors=table.errors)
+        else:
+            before = self._fit
+            warm = before.warm(rows, len(targets)) if before is not None and before.warm_enough else None
+            generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
+            completed = self.method.filler(table, generator, warm)
+        return _Fit(rows, tuple(scalings), tuple(aims), table, completed, labels, self.method)
 
     def _pending_places(self) -> Tensor:
         """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
@@ -373,56 +522,111 @@ class Optimizer:
 
     @_calm
     def best(self) -> Best:
-        """The setting with the best posterior mean over all worlds, beside the best outcome seen."""
-        done = self._observations.done
+        """The setting with the best posterior mean over all worlds, beside the best outcome seen.
+
+        Of several outcomes: a `Front`, the list of the best trade-offs between them.
+        """
+        done = [row for row in self._observations.done if len(row.outcomes) == len(self.outcomes)]
         if not done:
-            raise TableError("there is no best yet: no outcome has been told")
-        seen = max(done, key=lambda row: SIGNS[self.goal] * (row.outcome or 0.0))
-        setting, predicted, note = self._recommend(seen)
-        return Best(setting, predicted, seen.outcome or 0.0, dict(seen.recorded), seen.complete, note)
+            what = "outcome" if len(self.outcomes) == 1 else "experiment with all of its outcomes"
+            raise TableError(f"there is no best yet: no {what} has been told")
+        merits = torch.tensor([[one.merit(row.outcomes[one.name]) for one in self.objectives] for row in done])
+        if len(self.objectives) == 1:
+            return self._recommend(done[int(merits[:, 0].argmax())], torch.ones(1, dtype=torch.float64))
+        return self._front(done, merits.double())
 
-    def _recommend(self, seen: Row) -> tuple[dict[str, Known] | None, Prediction | None, str]:
-        if not self._has_model():
+    def _recommend(self, seen: Row, weights: Tensor) -> Best:
+        """The setting recommended for a trade-off, beside the row seen."""
+        setting: dict[str, Known] | None = None
+        predicted, note = None, ""
+        if self._has_model():
+            setting = self.space.setting(self._recommended(weights).numpy())
+            predicted = self.predict([setting])[0]
+        else:
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
-            if len(known) == len(self.space):
-                return known, None, "no model: the best row seen"
-            return None, None, "no model, and the best row seen has gaps"
-        setting = self.space.setting(self._recommended().numpy())
-        return setting, self.predict([setting])[0], ""
+            setting = known if len(known) == len(self.space) else None
+            note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
+        outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcome
+        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note)
 
-    def _recommended(self) -> Tensor:
-        """The place with the best posterior mean over all worlds.  (d,)"""
+    def _front(self, done: Sequence[Row], merits: Tensor) -> Front:
+        """The best trade-offs, in the order of the first outcome; the equal one stands for all.  merits: (r, J)"""
+        span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
+        found = {}
+        for weights in _trade_offs(len(self.objectives)):
+            seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, weights).argmax())]
+            found[weights] = self._recommend(seen, weights)
+        usable = [best for best in found.values() if best.setting is not None]
+        if not usable:
+            return Front(**vars(next(iter(found.values()))))
+        if self._has_model():
+            places = np.array([self.space.to_unit(best.setting or {}) for best in usable])
+            with torch.no_grad():
+                worth = self._learn().outlook.worth(torch.from_numpy(places))
+        else:
+            worth = torch.tensor([[one.merit(best.seen[one.name]) for one in self.objectives] for best in usable])
+        kept = scores.undominated(worth).nonzero()[:, 0].tolist()
+        kept.sort(key=lambda i: float(worth[i, 0]))
+        middle = usable[kept[len(kept) // 2]]
+        return Front(**vars(middle), choices=tuple(usable[i] for i in kept))
+
+    def _recommended(self, weights: Tensor) -> Tensor:
+        """The place with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (d,)"""
         fit = self._learn()
+        outlook = fit.outlook
+        tried = outlook.tried.mean(0)  # (r, J)
+        top, span = tried.amax(0), (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
 
         def score(points: Tensor) -> Tensor:
-            return fit.model.moments(points)[0].mean(0)
+            worth = outlook.worth(points)
+            return worth[:, 0] if len(weights) == 1 else scores.chebyshev((worth - top) / span, weights)
 
         seed = self._draw_seed(len(self._observations.rows))
-        return candidates.maximize(score, self.space, seed=seed, starts=_best_rows(fit.model, fit.completed))[0]
+        return candidates.maximize(score, self.space, seed=seed, starts=fit.good_rows)[0]
 
-    def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Prediction]:
-        """What the worlds expect of the outcome at each setting."""
-        places = [self.space.to_unit(setting) for setting in settings]
-        means, sds = self.expected(np.array(places).reshape(-1, self.space.dim))
-        return [Prediction(float(mean), float(sd)) for mean, sd in zip(means, sds, strict=True)]
+    def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Any]:
+        """What the worlds expect at each setting: a `Prediction`, or one for each of several outcomes by name."""
+        places = np.array([self.space.to_unit(setting) for setting in settings]).reshape(-1, self.space.dim)
+        each = {
+            name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self.expected(places, name), strict=True)]
+            for name in self.outcomes
+        }
+        if len(each) == 1:
+            return each[self.outcomes[0]]
+        return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
 
     @_calm
-    def expected(self, places: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation of the outcome at places of the unit cube.  (m, d) -> (m,), (m,)
+    def expected(self, places: Array, outcome: str | None = None) -> tuple[Array, Array]:
+        """Mean and standard deviation of an outcome at places of the unit cube.  (m, d) -> (m,), (m,)
 
-        The worlds' mean, and their spread by the law of total variance.
+        The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
         """
+        j = 0 if outcome is None else self.outcomes.index(outcome)
+        fit = self._modelled()
+        with torch.no_grad():
+            means, variances = fit.models[j].moments(torch.from_numpy(places))
+        total = variances.mean(0) + means.var(0, correction=0)
+        mean, sd = fit.scalings[j].to_outcome(means.mean(0), total.sqrt())
+        return self.objectives[j].sign * mean.numpy(), sd.numpy()
+
+    @_calm
+    def success(self, settings: Sequence[Mapping[str, Known]]) -> list[float]:
+        """The chance of each setting not to fail, averaged over worlds; 1 while nothing has failed."""
+        outlook = self._modelled().outlook
+        places = np.array([self.space.to_unit(setting) for setting in settings]).reshape(-1, self.space.dim)
+        with torch.no_grad():
+            chance = outlook.log_chance(torch.from_numpy(places))
+        return [1.0] * len(settings) if chance is None else chance.exp().mean(0).tolist()
+
+    def _modelled(self) -> _Fit:
+        """What was learned, if it is enough for a model."""
         fit = self._learn()
         if not self._has_model():
             raise MethodError(
-                f"method {self.method.name!r} has no model of these rows: it can use {fit.completed.inputs.shape[1]} "
+                f"method {self.method.name!r} has no model of these rows: it can use {fit.usable} "
                 f"of them and needs {self.method.rows}; tell more outcomes, or take another method"
             )
-        with torch.no_grad():
-            means, variances = fit.model.moments(torch.from_numpy(places))
-        total = variances.mean(0) + means.var(0, correction=0)
-        mean, sd = fit.scaling.to_outcome(means.mean(0), total.sqrt())
-        return SIGNS[self.goal] * mean.numpy(), sd.numpy()
+        return fit
 
     @_calm
     def gap_draws(self) -> list[GapDraws]:
@@ -444,38 +648,58 @@ class Optimizer:
 
     @_calm
     def _many_worlds(self) -> tuple[Tensor, Tensor | None]:
-        """More worlds than a suggestion needs, and what each expects of the best outcome.  (M, n, d), (M,)"""
+        """More worlds than a suggestion needs, and what each expects of the best outcomes.  (M, n, d), (J, M)"""
         fit = self._learn()
         sample = getattr(self.method.filler, "sample", None)
         if sample is None or not fit.enough or not fit.table.gaps.any():
             return fit.completed.inputs, None
         if fit.many is None:
-            model = fit.model
             generator = torch.Generator().manual_seed(self._draw_seed(len(fit.rows) + 1))
-            points = torch.cat([_best_rows(model, fit.completed), self._recommended()[None]])
-            fit.many = sample(fit.table, replace(fit.completed, hyper=model.hyper), points, generator)
+            even = torch.ones(len(self.objectives), dtype=torch.float64)
+            points = torch.cat([fit.good_rows, self._recommended(even)[None]])
+            hyper = torch.cat([model.hyper for model in fit.models])
+            worlds, expected = sample(fit.table, replace(fit.completed, hyper=hyper), points, generator)
+            best = [
+                scores.merit(means, aim).amax(-1) for means, aim in zip(expected, fit.aims, strict=False)
+            ]  # the labels of success have no aim
+            fit.many = worlds, torch.stack(best)
         return fit.many
 
     def gaps(self) -> pd.DataFrame:
         """What is known of each value that is not known exactly, in the parameter's own unit, the worthiest first.
 
         `worth` is how much the best outcome that can be predicted depends on the value, in the outcome's unit: its
-        square is the part of the variance of the predicted best outcome that knowing the value would take away.
+        square is the part of the variance of the predicted best outcome that knowing the value would take away. Of
+        several outcomes it is the largest, each as a share of the standard deviation of its own rows.
         """
         import pandas as pd
 
         _, best = self._many_worlds()
-        outcomes = (
-            self._learn().scaling.to_outcome(best, torch.zeros_like(best))[0].numpy() if best is not None else None
-        )
+        outcomes = self._best_outcomes(best) if best is not None else [None]
         found = [
-            {"row": gap.row, "parameter": gap.parameter, **_summary(gap.draws), "worth": _worth(gap.draws, outcomes)}
+            {
+                "row": gap.row,
+                "parameter": gap.parameter,
+                **_summary(gap.draws),
+                "worth": max(_worth(gap.draws, one) for one in outcomes),
+            }
             for gap in self.gap_draws()
         ]
         columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth"]
         return pd.DataFrame(found, columns=columns).sort_values(
             "worth", ascending=False, kind="stable", ignore_index=True
         )
+
+    def _best_outcomes(self, best: Tensor) -> list[Array]:
+        """What each world expects of the best of each outcome, in its own unit.  (J, M) -> J times (M,)"""
+        fit, found = self._learn(), []
+        for j, (scaling, aim, merits) in enumerate(zip(fit.scalings, fit.aims, best, strict=True)):
+            # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
+            means = merits if aim is None else aim - merits
+            outcomes = scaling.to_outcome(means, torch.zeros_like(means))[0].numpy()
+            told = [row.outcomes[self.outcomes[j]] for row in fit.rows if self.outcomes[j] in row.outcomes]
+            found.append(outcomes if len(best) == 1 else outcomes / (np.std(told) or 1.0))
+        return found
 
     @property
     def observations(self) -> Observations:
@@ -487,17 +711,31 @@ class Optimizer:
         return self._observations.frame()
 
 
-def _first_free(points: Tensor, pending: Tensor) -> Tensor:
-    """The first of the points that is not pending, or else the first.  (m, d) -> (d,)"""
-    pending_already = (points[:, None] == pending).all(-1).any(-1)
-    return points[int((~pending_already).int().argmax())]
+def _column(values: Sequence[float | None]) -> Tensor:
+    """Numbers, NaN for None.  (n,)"""
+    return torch.tensor([np.nan if value is None else value for value in values], dtype=torch.float64)
 
 
-def _best_rows(model: GaussianProcess, completed: Completed, count: int = 3) -> Tensor:
-    """Where each world's best rows are.  (Q * count, d)"""
-    top = model.fitted().topk(min(count, completed.inputs.shape[1]), -1).indices  # (Q, count)
-    worlds = torch.arange(len(top))[:, None]
-    return completed.inputs[worlds, top].flatten(0, 1).clamp(0, 1)
+def _good_rows(outlook: Outlook, rows: Tensor, count: int = 3) -> Tensor:
+    """Where each world's best rows are: those of the best merit, or of several outcomes some of the front.  (s, d)"""
+    found = []
+    for merits, inputs in zip(outlook.tried, rows, strict=True):  # (r, J), (r, d)
+        if merits.shape[-1] == 1:
+            chosen = merits[:, 0].topk(min(count, len(merits))).indices
+        else:
+            front = scores.undominated(merits).nonzero()[:, 0]
+            front = front[merits[front, 0].argsort()]
+            chosen = front[torch.linspace(0, len(front) - 1, min(2 * count, len(front))).round().long()]
+        found.append(inputs[chosen])
+    return torch.cat(found).clamp(0, 1)
+
+
+def _trade_offs(outcomes: int) -> list[Tensor]:
+    """Weights of the outcomes, evenly spread, the equal ones among them.  each (J,)"""
+    steps = next(h for h in itertools.count(1) if math.comb(h + outcomes - 1, outcomes - 1) >= TRADE_OFFS)
+    every = itertools.product(range(steps + 1), repeat=outcomes)
+    lattice = [torch.tensor(parts, dtype=torch.float64) / steps for parts in every if sum(parts) == steps]
+    return [*lattice, torch.full((outcomes,), 1 / outcomes, dtype=torch.float64)]
 
 
 def _summary(draws: Sequence[Known]) -> dict[str, float]:
