@@ -424,9 +424,12 @@ class Optimizer:
         fit = self._learn()
         outlook = fit.outlook.believe(pending) if len(pending) else fit.outlook
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
+        shared: Tensor | None = None
         for k in range(count):
             taken = torch.cat([pending, *(place[None] for place in places)])
             score = acquisition.score(outlook, t=t + k, parameters=len(self.space))
+            if k == 0 and count > 1:
+                shared = candidates.nominees(score, self.space, seed=self._draw_seed(rows), starts=fit.good_rows)
             place, _ = candidates.maximize(
                 score,
                 self.space,
@@ -434,6 +437,8 @@ class Optimizer:
                 starts=fit.good_rows,
                 taken=taken,
                 within=self._region(fit, t + k),
+                raw=shared,
+                restarts=candidates.RESTARTS_IN_BATCH if k else candidates.RESTARTS,
             )
             places.append(place)
             if k + 1 < count:
@@ -530,10 +535,12 @@ class Optimizer:
         if not done:
             what = "outcome" if len(self.outcomes) == 1 else "experiment with all of its outcomes"
             raise TableError(f"there is no best yet: no {what} has been told")
-        merits = torch.tensor([[one.merit(row.outcomes[one.name]) for one in self.objectives] for row in done])
+        merits = torch.tensor(
+            [[one.merit(row.outcomes[one.name]) for one in self.objectives] for row in done], dtype=torch.float64
+        )
         if len(self.objectives) == 1:
             return self._recommend(done[int(merits[:, 0].argmax())], torch.ones(1, dtype=torch.float64))
-        return self._front(done, merits.double())
+        return self._front(done, merits)
 
     def _recommend(self, seen: Row, weights: Tensor) -> Best:
         """The setting recommended for a trade-off, beside the row seen."""
@@ -552,13 +559,13 @@ class Optimizer:
     def _front(self, done: Sequence[Row], merits: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.  merits: (r, J)"""
         span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
-        found = {}
+        found = []
         for weights in _trade_offs(len(self.objectives)):
             seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, weights).argmax())]
-            found[weights] = self._recommend(seen, weights)
-        usable = [best for best in found.values() if best.setting is not None]
+            found.append(self._recommend(seen, weights))
+        usable = [best for best in found if best.setting is not None]
         if not usable:
-            return Front(**vars(next(iter(found.values()))))
+            return Front(**vars(found[-1]))
         if self._has_model():
             places = np.array([self.space.to_unit(best.setting or {}) for best in usable])
             with torch.no_grad():
