@@ -18,6 +18,7 @@ from botorch.utils.safe_math import log1mexp
 from torch import Tensor
 
 FAR = 1e4  # a target that no outcome comes near
+LIKELY = 0.7  # a point that succeeds with a smaller chance is the last resort
 
 
 def beta(t: int, dim: int, *, delta: float = 0.1, a: float = 1.0, b: float = 1.0, r: float = 1.0) -> float:
@@ -135,6 +136,15 @@ def undominated(merits: Tensor) -> Tensor:
     """Which points no other point beats, of equal ones the first.  (n, J) -> (n,) bool"""
     found: Tensor = is_non_dominated(merits)
     return found
+
+
+def doubt(chance: Tensor) -> Tensor:
+    """0 for a point that is likely to succeed, below -1 for one that is not; it outweighs any other score.  (m,) -> (m,)
+
+    Where nothing better is left among what is feasible, the expected improvement, however little of it remains, would
+    send one experiment after the other across the border.
+    """
+    return 1000 * (chance - LIKELY).clamp_max(0)
 
 
 def log_mean(logs: Tensor) -> Tensor:

@@ -25,7 +25,6 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 
 RAW = 512
 RESTARTS = 8
-RESTARTS_IN_BATCH = 3  # after the first
 NOMINEES = 256  # raw points that the searches of a batch share
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
@@ -83,12 +82,11 @@ def maximize(
     taken: Tensor | None = None,
     within: Region | None = None,
     raw: Tensor | None = None,
-    restarts: int = RESTARTS,
 ) -> tuple[Tensor, float]:
     """The best point found and its score, anywhere or within a region.
 
     starts: (s, d) good rows to search around, taken: (m, d) to stay away from. raw: (r, d) points to begin with, if
-    they have been chosen beforehand; restarts: how many of them climb. The result is admissible: integers,
+    they have been chosen beforehand. The result is admissible: integers,
     steps and categories are moved along their own values.
     """
     if _is_enumerable(space):
@@ -100,7 +98,7 @@ def maximize(
         elif raw is None:
             raw = _raw_points(space, seed, starts)
         values = _evaluate(score, raw)
-        climbed, tops = _climb(score, space, raw[_pick(values, seed, restarts)], within)
+        climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
         points, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
         free = ~_are_taken(points, taken)
@@ -162,14 +160,14 @@ def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tens
     return torch.cat(moved)
 
 
-def _pick(values: Tensor, seed: int, restarts: int = RESTARTS) -> Tensor:
+def _pick(values: Tensor, seed: int) -> Tensor:
     """Which points climb: the best one, and others drawn with weights that rise with their score."""
     values = values.nan_to_num(nan=-1e300, neginf=-1e300)
     order = values.argsort(descending=True)
     spread = values.std().clamp_min(1e-300)
     weights = torch.exp(2 * (values - values.max()) / spread).clamp_min(1e-30)
     weights[order[0]] = 0
-    count = min(restarts, len(values)) - 1
+    count = min(RESTARTS, len(values)) - 1
     others = torch.multinomial(weights, count, generator=torch.Generator().manual_seed(seed))
     return torch.cat([order[:1], others])
 

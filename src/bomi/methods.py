@@ -127,7 +127,8 @@ class UpperConfidenceBound:
         def score(points: Tensor) -> Tensor:
             mean, variance = model.moments(points)
             merit = acquisition.merit(mean, aim)
-            return outlook.or_worst(acquisition.ucb_mi(merit, variance.sqrt(), exploration, disagreement), points)
+            bound = acquisition.ucb_mi(merit, variance.sqrt(), exploration, disagreement)
+            return outlook.weigh(bound, points, outlook.tried.min())
 
         return score
 
@@ -146,8 +147,10 @@ class ExpectedImprovement:
 
         def score(points: Tensor) -> Tensor:
             gain = acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
-            chance = outlook.log_chance(points)
-            return acquisition.log_mean(gain if chance is None else gain + chance)
+            if outlook.success is None:
+                return acquisition.log_mean(gain)
+            log_chance = outlook.success.log_chance(points)
+            return acquisition.log_mean(gain + log_chance) + acquisition.doubt(log_chance.exp().mean(0))
 
         return score
 

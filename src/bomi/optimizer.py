@@ -24,9 +24,10 @@ from bomi.methods import method as find_method
 from bomi.names import DEFAULT
 from bomi.objectives import Objective, check_names, read_objectives
 from bomi.observations import Observations, Row, is_failed, read_cell, read_columns, read_error, read_outcome
-from bomi.outlook import Outlook, Success
+from bomi.outlook import Outlook
 from bomi.space import IDENTITY, RESERVED, Array, Space
 from bomi.surrogates.gaussian_process import GaussianProcess
+from bomi.surrogates.success import Success, learn_success
 from bomi.worlds import Completed, Scaling, Table
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def _calm(compute: Callable[Concatenate[Optimizer, P], T]) -> Callable[Concatena
     return calmly
 
 
+_NEXT = 8  # points of which the likeliest to succeed is taken
 _SPARE = 64  # points drawn where one is wanted, as small spaces give the same one again
 
 
@@ -153,16 +155,15 @@ class _Fit:
     rows: tuple[Row, ...]
     scalings: tuple[Scaling, ...]  # of each outcome
     aims: tuple[float | None, ...]
-    table: Table  # with one more outcome, the labels of success, if `labels` are given
+    table: Table
     completed: Completed
-    labels: Scaling | None
     method: Method
     many: tuple[Tensor, Tensor | None] | None = None  # more worlds, once someone has asked for them
 
     @property
     def usable(self) -> int:
         """How many rows the method can use, of the outcome of which there are fewest."""
-        return int((~torch.atleast_2d(self.completed.targets)[: len(self.scalings)].isnan()).sum(-1).min())
+        return int((~torch.atleast_2d(self.completed.targets).isnan()).sum(-1).min())
 
     @property
     def enough(self) -> bool:
@@ -174,32 +175,41 @@ class _Fit:
 
     @cached_property
     def models(self) -> tuple[GaussianProcess, ...]:
-        """One for each outcome, the labels of success among them."""
-        count = len(self.table.outcomes)
-        return tuple(self.method.surrogate(self.completed.of(j), self.table.space) for j in range(count))
+        """One for each outcome."""
+        each = range(len(self.scalings))
+        return tuple(self.method.surrogate(self.completed.of(j), self.table.space) for j in each)
 
     @cached_property
     def measured(self) -> Tensor:
         """The rows with an outcome.  (Q, r, d)"""
-        targets = torch.atleast_2d(self.completed.targets)[: len(self.scalings)]
-        return self.completed.inputs[:, ~targets.isnan().all(0)]
+        return self.completed.inputs[:, ~self._failed]
+
+    @property
+    def _failed(self) -> Tensor:
+        """Which of the rows that the method can use have no outcome at all.  (n,) bool"""
+        failed: Tensor = torch.atleast_2d(self.completed.targets).isnan().all(0)
+        return failed
 
     @cached_property
     def outlook(self) -> Outlook:
-        success = None
-        if self.labels is not None:
-            success = Success(self.models[-1], float(self.labels.to_targets(torch.zeros(()))))
-        return Outlook.of(self.models[: len(self.scalings)], self.aims, self.measured, success)
+        return Outlook.of(self.models, self.aims, self.measured, self.success)
+
+    @cached_property
+    def success(self) -> Success | None:
+        """Where experiments succeed; None if none has failed that the method can use."""
+        known = ~self.completed.inputs.isnan().any(-1).any(0)  # all, once there is an outcome to fill gaps by
+        if not bool((known & self._failed).any()):
+            return None
+        groups = tuple(self.table.space.groups.tolist())
+        return learn_success(self.completed.inputs[:, known], self._failed[known], groups)
 
     @cached_property
     def good_rows(self) -> Tensor:
         """Where each world's best rows are.  (s, d)"""
         return _good_rows(self.outlook, self.measured)
 
-    def warm(self, rows: tuple[Row, ...], outcomes: int) -> Completed | None:
+    def warm(self, rows: tuple[Row, ...]) -> Completed:
         """These worlds for another state of the table: NaN in the rows that are new."""
-        if outcomes != len(self.table.outcomes):
-            return None
         completed, place = self.completed, {id(row): i for i, row in enumerate(self.rows)}
         inputs = torch.full(
             (len(completed.inputs), len(rows), completed.inputs.shape[-1]), torch.nan, dtype=torch.float64
@@ -438,7 +448,6 @@ class Optimizer:
                 taken=taken,
                 within=self._region(fit, t + k),
                 raw=shared,
-                restarts=candidates.RESTARTS_IN_BATCH if k else candidates.RESTARTS,
             )
             places.append(place)
             if k + 1 < count:
@@ -450,7 +459,12 @@ class Optimizer:
         if self.method.acquisition is None:
             uniform = np.random.default_rng(self._draw_seed(rows)).random((_SPARE, len(self.space)))
             return torch.from_numpy(self.space.expand(uniform))
-        return candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
+        points = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
+        success = self._learn().success
+        if success is None:
+            return points
+        likely = success.log_chance(points[:_NEXT]).mean(0).argsort(descending=True)  # away from what failed
+        return torch.cat([points[likely], points[_NEXT:]])
 
     def _too_few(self) -> str:
         """What is missing before a method learns."""
@@ -493,22 +507,16 @@ class Optimizer:
             aims.append(None if objective.target is None else float(scaling.to_targets(_column([objective.target]))))
             targets.append(scaling.to_targets(outcomes))
             errors.append((error * scaling.slope(outcomes)).square().nan_to_num())
-        labels = None
-        if any(row.failed for row in rows) and any(row.outcomes for row in rows):
-            signs = _column([-1.0 if row.failed else 1.0 for row in rows])
-            labels = Scaling(float(signs.mean()), float(signs.std(correction=0)))
-            targets.append(labels.to_targets(signs))
-            errors.append(torch.zeros_like(signs))
         known_errors = torch.stack(errors) if any(bool(error.any()) for error in errors) else None
         table = Table.of(self.space, rows, torch.stack(targets), known_errors)
         if bool(table.outcomes.isnan().all(-1).any()):  # an outcome of which nothing is known: nothing to learn yet
             completed = Completed(table.inputs[None], table.targets, errors=table.errors)
         else:
             before = self._fit
-            warm = before.warm(rows, len(targets)) if before is not None and before.warm_enough else None
+            warm = before.warm(rows) if before is not None and before.warm_enough else None
             generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
             completed = self.method.filler(table, generator, warm)
-        return _Fit(rows, tuple(scalings), tuple(aims), table, completed, labels, self.method)
+        return _Fit(rows, tuple(scalings), tuple(aims), table, completed, self.method)
 
     def _pending_places(self) -> Tensor:
         """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
@@ -619,11 +627,13 @@ class Optimizer:
     @_calm
     def success(self, settings: Sequence[Mapping[str, Known]]) -> list[float]:
         """The chance of each setting not to fail, averaged over worlds; 1 while nothing has failed."""
-        outlook = self._modelled().outlook
+        success = self._modelled().outlook.success
+        if success is None:
+            return [1.0] * len(settings)
         places = np.array([self.space.to_unit(setting) for setting in settings]).reshape(-1, self.space.dim)
         with torch.no_grad():
-            chance = outlook.log_chance(torch.from_numpy(places))
-        return [1.0] * len(settings) if chance is None else chance.exp().mean(0).tolist()
+            chances: list[float] = success.log_chance(torch.from_numpy(places)).exp().mean(0).tolist()
+        return chances
 
     def _modelled(self) -> _Fit:
         """What was learned, if it is enough for a model."""
@@ -666,9 +676,7 @@ class Optimizer:
             points = torch.cat([fit.good_rows, self._recommended(even)[None]])
             hyper = torch.cat([model.hyper for model in fit.models])
             worlds, expected = sample(fit.table, replace(fit.completed, hyper=hyper), points, generator)
-            best = [
-                scores.merit(means, aim).amax(-1) for means, aim in zip(expected, fit.aims, strict=False)
-            ]  # the labels of success have no aim
+            best = [scores.merit(means, aim).amax(-1) for means, aim in zip(expected, fit.aims, strict=True)]
             fit.many = worlds, torch.stack(best)
         return fit.many
 

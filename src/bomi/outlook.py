@@ -13,24 +13,7 @@ from torch import Tensor
 
 from bomi import acquisition
 from bomi.surrogates.gaussian_process import GaussianProcess
-
-
-@dataclass(frozen=True)
-class Success:
-    """The chance that an experiment does not fail: a Gaussian process learned from +1 and -1 (least squares).
-
-    P(success) = Phi((mean - threshold) / sqrt(variance + noise)), where `threshold` is 0 in the process's scale.
-    """
-
-    model: GaussianProcess
-    threshold: float
-
-    def log_chance(self, points: Tensor) -> Tensor:
-        """log P(success) in each world.  (m, d) -> (Q, m)"""
-        mean, variance = self.model.moments(points)
-        spread = (variance + self.model.noise.exp()[:, None]).sqrt()
-        log: Tensor = torch.special.log_ndtr((mean - self.threshold) / spread)
-        return log
+from bomi.surrogates.success import Success
 
 
 @dataclass(frozen=True)
@@ -58,9 +41,12 @@ class Outlook:
         """Mean and standard deviation of each outcome in each world.  (m, d) -> J times (Q, m), (Q, m)"""
         return [(mean, variance.sqrt()) for mean, variance in (model.moments(points) for model in self.models)]
 
-    def log_chance(self, points: Tensor) -> Tensor | None:
-        """log P(success) in each world, None where nothing has failed.  (Q, m)"""
-        return None if self.success is None else self.success.log_chance(points)
+    def weigh(self, score: Tensor, points: Tensor, worst: Tensor | float) -> Tensor:
+        """p score + (1 - p) worst, with p the chance to succeed; unlikely points last.  (m,) -> (m,)"""
+        if self.success is None:
+            return score
+        chance = self.success.log_chance(points).exp().mean(0)
+        return chance * score + (1 - chance) * worst + acquisition.doubt(chance)
 
     def believe(self, points: Tensor) -> Outlook:
         """As if the points had been tried and each world had been right about them.  (m, d)"""
@@ -77,15 +63,9 @@ class Outlook:
         found = []
         for j, ((mean, sd), aim) in enumerate(zip(self.moments(points), self.aims, strict=True)):
             total = (sd.square().mean(0) + mean.var(0, correction=0)).sqrt()
-            found.append(self.or_worst(acquisition.expected_merit(mean.mean(0), total, aim), points, j))
+            merit = acquisition.expected_merit(mean.mean(0), total, aim)
+            found.append(self.weigh(merit, points, self.tried[..., j].min()))
         return torch.stack(found, -1)
-
-    def or_worst(self, merit: Tensor, points: Tensor, outcome: int = 0) -> Tensor:
-        """p merit + (1 - p) worst, with p the chance to succeed.  (m,) -> (m,)"""
-        if self.success is None:
-            return merit
-        chance = self.success.log_chance(points).exp().mean(0)
-        return chance * merit + (1 - chance) * self.tried[..., outcome].min()
 
 
 def _merits(means: Sequence[Tensor], aims: Sequence[float | None]) -> Tensor:

@@ -3,8 +3,7 @@
     n rows, p parameters, d columns of the unit cube, m outcomes, Q worlds
 
 `Table` is the gappy table in the unit cube. A way of dealing with gaps turns it into `Completed`: Q worlds,
-each a table without gaps. Everything after that is one path. Whether an experiment succeeded, where some failed, is
-one more outcome.
+each a table without gaps. Everything after that is one path.
 """
 
 from __future__ import annotations
