@@ -550,12 +550,12 @@ class Optimizer:
             return self._recommend(done[int(merits[:, 0].argmax())], torch.ones(1, dtype=torch.float64))
         return self._front(done, merits)
 
-    def _recommend(self, seen: Row, weights: Tensor) -> Best:
+    def _recommend(self, seen: Row, weights: Tensor, raw: Tensor | None = None) -> Best:
         """The setting recommended for a trade-off, beside the row seen."""
         setting: dict[str, Known] | None = None
         predicted, note = None, ""
         if self._has_model():
-            setting = self.space.setting(self._recommended(weights).numpy())
+            setting = self.space.setting(self._recommended(weights, raw).numpy())
             predicted = self.predict([setting])[0]
         else:
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
@@ -567,10 +567,11 @@ class Optimizer:
     def _front(self, done: Sequence[Row], merits: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.  merits: (r, J)"""
         span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
-        found = []
-        for weights in _trade_offs(len(self.objectives)):
-            seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, weights).argmax())]
-            found.append(self._recommend(seen, weights))
+        found, weights = [], _trade_offs(len(self.objectives))  # (w, J)
+        raw = self._nominees(weights) if self._has_model() else None
+        for each in weights:
+            seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
+            found.append(self._recommend(seen, each, raw))
         usable = [best for best in found if best.setting is not None]
         if not usable:
             return Front(**vars(found[-1]))
@@ -585,19 +586,33 @@ class Optimizer:
         middle = usable[kept[len(kept) // 2]]
         return Front(**vars(middle), choices=tuple(usable[i] for i in kept))
 
-    def _recommended(self, weights: Tensor) -> Tensor:
+    def _recommended(self, weights: Tensor, raw: Tensor | None = None) -> Tensor:
         """The place with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (d,)"""
         fit = self._learn()
-        outlook = fit.outlook
-        tried = outlook.tried.mean(0)  # (r, J)
-        top, span = tried.amax(0), (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
 
         def score(points: Tensor) -> Tensor:
-            worth = outlook.worth(points)
-            return worth[:, 0] if len(weights) == 1 else scores.chebyshev((worth - top) / span, weights)
+            worth = self._relative_worth(points)
+            return worth[:, 0] if len(weights) == 1 else scores.chebyshev(worth, weights)
 
         seed = self._draw_seed(len(self._observations.rows))
-        return candidates.maximize(score, self.space, seed=seed, starts=fit.good_rows)[0]
+        return candidates.maximize(score, self.space, seed=seed, starts=fit.good_rows, raw=raw)[0]
+
+    def _relative_worth(self, points: Tensor) -> Tensor:
+        """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
+        outlook = self._learn().outlook
+        tried = outlook.tried.mean(0)  # (r, J)
+        return (outlook.worth(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
+
+    def _nominees(self, weights: Tensor) -> Tensor | None:
+        """Points that are good for one trade-off or another.  (r, d)"""
+
+        def score(points: Tensor) -> Tensor:
+            worth = self._relative_worth(points)
+            each = torch.stack([scores.chebyshev(worth, one) for one in weights])  # (w, m)
+            return (each - each.amax(-1, keepdim=True)).amax(0)
+
+        seed = self._draw_seed(len(self._observations.rows))
+        return candidates.nominees(score, self.space, seed=seed, starts=self._learn().good_rows)
 
     def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Any]:
         """What the worlds expect at each setting: a `Prediction`, or one for each of several outcomes by name."""
@@ -745,12 +760,12 @@ def _good_rows(outlook: Outlook, rows: Tensor, count: int = 3) -> Tensor:
     return torch.cat(found).clamp(0, 1)
 
 
-def _trade_offs(outcomes: int) -> list[Tensor]:
-    """Weights of the outcomes, evenly spread, the equal ones among them.  each (J,)"""
+def _trade_offs(outcomes: int) -> Tensor:
+    """Weights of the outcomes, evenly spread, the equal ones at the end.  (w, J)"""
     steps = next(h for h in itertools.count(1) if math.comb(h + outcomes - 1, outcomes - 1) >= TRADE_OFFS)
     every = itertools.product(range(steps + 1), repeat=outcomes)
-    lattice = [torch.tensor(parts, dtype=torch.float64) / steps for parts in every if sum(parts) == steps]
-    return [*lattice, torch.full((outcomes,), 1 / outcomes, dtype=torch.float64)]
+    lattice = [[part / steps for part in parts] for parts in every if sum(parts) == steps]
+    return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
 
 
 def _summary(draws: Sequence[Known]) -> dict[str, float]:
