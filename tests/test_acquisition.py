@@ -157,7 +157,7 @@ def test_the_gain_in_hypervolume_is_botorch_s(outcomes):
         draws = mean[:, i] + sd[:, i] * torch.randn(1500, outcomes, generator=generator, dtype=torch.float64)
         gains = torch.tensor([volume.compute(torch.cat([front, draw[None]])) - before for draw in draws])
         error = float(gains.std() / math.sqrt(len(gains)))
-        assert float(found[i]) == pytest.approx(float(gains.mean()), abs=4 * error + 1e-6)
+        assert float(found[i]) == pytest.approx(float(gains.mean()), abs=4 * error + 1e-4)
 
 
 def test_of_one_outcome_the_gain_is_the_expected_improvement():

@@ -18,6 +18,7 @@ from botorch.utils.safe_math import log1mexp
 from torch import Tensor
 
 FAR = 1e4  # a target that no outcome comes near
+ROUND = 0.01  # of the span of an outcome, over which the change from one outcome to another is made smooth
 LIKELY = 0.7  # a point that succeeds with a smaller chance is the last resort
 
 
@@ -123,13 +124,15 @@ def free_boxes(merits: Tensor) -> Tensor:
 
 
 def chebyshev(merits: Tensor, weights: Tensor) -> Tensor:
-    """The augmented Chebyshev score of a trade-off: min_j w_j u_j + sum_j w_j u_j / 20.  (m, J), (J,) -> (m,)
+    """The augmented Chebyshev score of a trade-off: min_j w_j u_j + sum_j w_j u_j / 20, with the minimum made smooth.
+
+    (m, J), (J,) -> (m,)
 
     Merits are relative to the best of each outcome, at most about 0. Its maximum is undominated, and every undominated
     point is the maximum for some weights, be the front bent inward or outward.
     """
     weighted = merits * weights.clamp_min(0.02)
-    return weighted.amin(-1) + 0.05 * weighted.sum(-1)
+    return -ROUND * torch.logsumexp(-weighted / ROUND, -1) + 0.05 * weighted.sum(-1)
 
 
 def undominated(merits: Tensor) -> Tensor:

@@ -42,7 +42,8 @@ class Problem:
     """A function on a box, to be maximised.
 
     `function` takes (m, d) and gives (m,). `optimum` is the known maximum and `maximizer` one place where it
-    is taken; both are None where nobody knows them.
+    is taken; both are None where nobody knows them. `noise` is the standard deviation with which outcomes are measured.
+    With several outcomes, `function` gives (m, J), and the optimum is the hypervolume above the `reference` point.
     """
 
     name: str
@@ -50,6 +51,8 @@ class Problem:
     function: Function
     optimum: float | None = None
     maximizer: tuple[float, ...] | None = None
+    noise: float = 0.0
+    reference: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.bounds:
@@ -78,7 +81,20 @@ class Problem:
             raise BenchmarkError(
                 f"problem {self.name!r} takes {self.dim} inputs in the last axis, but got the shape {x.shape}"
             )
-        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape(x.shape[:-1])
+        outcomes = () if self.reference is None else (len(self.reference),)
+        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape((*x.shape[:-1], *outcomes))
+
+    def measured(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """True values as they are measured."""
+        return values + self.noise * rng.standard_normal(np.shape(values)) if self.noise else values
+
+    def reached(self, values: FloatArray) -> float:
+        """How far true values got: the largest, or of several outcomes their hypervolume.  (m,) or (m, J)"""
+        if self.reference is None:
+            return float(np.max(values))
+        from bomi.benchmarks.outcomes import hypervolume
+
+        return hypervolume(values, self.reference)
 
 
 def problem(name: str, *, dim: int | None = None) -> Problem:

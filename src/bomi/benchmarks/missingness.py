@@ -30,7 +30,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 Size: TypeAlias = float | Interval
 
 # Each use of a seed has its own stream, so that more rows or other gaps leave the events as they were.
-_INPUTS, _GAPS, _EVENTS = range(3)
+_INPUTS, _GAPS, _EVENTS, _NOISE = range(4)
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
@@ -67,7 +67,7 @@ class Initial(NamedTuple):
 
     inputs: FloatArray  # (n, d), the true ones
     recorded: FloatArray  # (n, d), NaN where nobody knows
-    outcomes: FloatArray  # (n,)
+    outcomes: FloatArray  # (n,), or (n, J) of several
 
 
 def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None, seed: int) -> Initial:
@@ -80,7 +80,13 @@ def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None
     low, high = corners(problem.bounds)
     inputs = _stream(seed, _INPUTS).uniform(low, high, (rows, problem.dim))
     mask = (gaps or HistoryGaps()).mask(rows, problem.dim, _stream(seed, _GAPS))
-    return Initial(inputs, np.where(mask, np.nan, inputs), problem(inputs))
+    outcomes = problem.measured(problem(inputs), measuring(seed, 0))
+    return Initial(inputs, np.where(mask, np.nan, inputs), outcomes)
+
+
+def measuring(seed: int, t: int) -> np.random.Generator:
+    """The noise of the t-th evaluation, or of the initial data for t = 0; the same for all methods."""
+    return _stream(seed, _NOISE, t)
 
 
 # --- events -----------------------------------------------------------------------------------------------

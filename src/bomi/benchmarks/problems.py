@@ -11,13 +11,15 @@ import numpy as np
 
 from bomi.benchmarks import functions
 from bomi.benchmarks.functions import FloatArray, Problem
+from bomi.benchmarks.outcomes import OUTCOMES
 from bomi.errors import BenchmarkError
 
 
 def find_problem(name: str) -> Problem:
     """The problem of this name.
 
-    `alpine`, `alpine3d`: a function; `heat`: the heat treatment of an aluminium alloy; `my_module:my_problem`: a
+    `alpine`, `alpine3d`: a function; `heat`: the heat treatment of an aluminium alloy; `noisybranin`,
+    `branincurrin` and others of `outcomes`: noise, or two outcomes; `my_module:my_problem`: a
     `Problem` of your own, or a function without arguments that makes one, in a module of the current folder or an
     installed one.
 
@@ -26,12 +28,12 @@ def find_problem(name: str) -> Problem:
     """
     if ":" in name:
         return _own(name)
-    if name.lower() in SIMULATORS:
-        return SIMULATORS[name.lower()]()
+    if name.lower() in OTHERS:
+        return OTHERS[name.lower()]()
     try:
         return functions.problem(name)
     except BenchmarkError as error:
-        raise BenchmarkError(f"{error}; also {', '.join(SIMULATORS)}, and your own as module:function") from None
+        raise BenchmarkError(f"{error}; also {', '.join(OTHERS)}, and your own as module:function") from None
 
 
 def _own(name: str) -> Problem:
@@ -75,3 +77,4 @@ def _heat() -> Problem:
 
 SIMULATORS: dict[str, Callable[[], Problem]] = {"heat": _heat}
 """The problems that are simulated rather than computed from a formula."""
+OTHERS = {**SIMULATORS, **OUTCOMES}

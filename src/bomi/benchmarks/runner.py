@@ -23,7 +23,7 @@ from bomi.benchmarks.problems import find_problem
 from bomi.benchmarks.results import Key, Results, Run, described
 from bomi.errors import BenchmarkError
 from bomi.methods import Method
-from bomi.optimizer import Optimizer
+from bomi.optimizer import Front, Optimizer
 
 PAPER_EVENTS = Events(0.25, 0.05)
 """One parameter in one of four evaluations strays by up to 5 % of its range (Luong et al. 2020)."""
@@ -56,8 +56,8 @@ class Result:
     method: str
     seed: int
     budget: int
-    best: list[float]  # the best outcome seen at the start and after each evaluation: budget + 1 values
-    outcomes: list[float]  # of each evaluation
+    best: list[float]  # the best true outcome, or the hypervolume, at the start and after each evaluation
+    outcomes: list[Any]  # of each evaluation, as measured
     events: int  # evaluations in which a parameter failed
     recommended: list[tuple[int, float | None]]  # (evaluations made, true value of the setting recommended then)
     history_gaps: GapScore | None  # at the end; None where pandas is not installed
@@ -91,14 +91,16 @@ def run(
     data = missingness.initial(problem, seed=seed) if initial is None else _checked(initial, problem)
 
     names = list(problem.bounds)
-    optimizer = Optimizer(problem.bounds, objective=_objective(names), method=chosen.method, seed=seed)
+    told_as = _objectives(problem)
+    optimizer = Optimizer(problem.bounds, objective=dict.fromkeys(told_as, "maximize"), method=chosen.method, seed=seed)
     told = list(chosen.view.history(data))  # what the optimizer knows of each row, NaN for nothing
     truth = list(data.inputs)
     outcomes = data.outcomes.tolist()
     for row, outcome in zip(told, outcomes, strict=True):
-        optimizer.tell(_cells(names, row), outcome)
+        optimizer.tell(_cells(names, row), dict(zip(told_as, np.atleast_1d(outcome).tolist(), strict=True)))
 
-    best, seconds, recommended, events = [max(outcomes)], [], [], 0
+    values = list(problem(data.inputs)) if problem.noise else list(data.outcomes)  # the true ones
+    best, seconds, recommended, events = [problem.reached(np.array(values))], [], [], 0
     for t in range(1, budget + 1):
         start = time.perf_counter()
         suggestion = optimizer.ask()
@@ -109,14 +111,16 @@ def run(
             event = missing.draw(seed, t, problem.dim)
             actual, recorded = event.apply(asked, problem.bounds)
             events += bool(event.failed.any())
-        outcome = float(problem(actual))
+        values.append(problem(actual))
+        outcome = problem.measured(values[-1], missingness.measuring(seed, t)).tolist()
         known = chosen.view.evaluation(asked, actual, recorded)
         differs = {name: cell for name, cell in _cells(names, known).items() if cell != suggestion[name]}
-        optimizer.tell(suggestion, outcome, actual=differs)
+        measured = dict(zip(told_as, np.atleast_1d(outcome).tolist(), strict=True))
+        optimizer.tell(suggestion, measured, actual=differs)
         told.append(known)
         truth.append(actual)
         outcomes.append(outcome)
-        best.append(max(best[-1], outcome))
+        best.append(problem.reached(np.array(values)))
         if t == budget or (recommend_every and t % recommend_every == 0):
             recommended.append((t, _recommended(optimizer, problem, told, outcomes)))
 
@@ -138,12 +142,12 @@ def run(
     )
 
 
-def _objective(names: Sequence[str]) -> str:
-    """A name for the outcome that no parameter has."""
+def _objectives(problem: Problem) -> list[str]:
+    """Names for the outcomes that no parameter has."""
     name = "outcome"
-    while name in names:
+    while any(parameter.startswith(name) for parameter in problem.bounds):
         name += "_"
-    return name
+    return [name] if problem.reference is None else [f"{name}{j}" for j in range(1, len(problem.reference) + 1)]
 
 
 def _cells(names: Sequence[str], row: FloatArray) -> dict[str, float | None]:
@@ -151,17 +155,22 @@ def _cells(names: Sequence[str], row: FloatArray) -> dict[str, float | None]:
 
 
 def _recommended(
-    optimizer: Optimizer, problem: Problem, told: Sequence[FloatArray], outcomes: Sequence[float]
+    optimizer: Optimizer, problem: Problem, told: Sequence[FloatArray], outcomes: Sequence[Any]
 ) -> float | None:
-    """The true value of the setting that a person would be told to use.
+    """The true value of the setting that a person would be told to use; of several outcomes what all of them reach.
 
     Of a method without a model, that is the row with the best outcome among those known completely; None if no row is.
     """
-    setting = optimizer.best().setting
-    if setting is not None:
-        return float(problem(np.array([setting[name] for name in problem.bounds], dtype=float)))
-    complete = [(outcome, i) for i, outcome in enumerate(outcomes) if not np.isnan(told[i]).any()]
-    return float(problem(told[max(complete)[1]])) if complete else None
+    best = optimizer.best()
+    choices = best.choices if isinstance(best, Front) else (best,)
+    settings = [choice.setting for choice in choices if choice.setting is not None]
+    if settings:
+        places = [[setting[name] for name in problem.bounds] for setting in settings]
+        return problem.reached(problem(np.array(places, dtype=float)))
+    complete = [i for i in range(len(outcomes)) if not np.isnan(told[i]).any()]
+    if problem.reference is None:
+        complete = sorted(complete, key=lambda i: (outcomes[i], i))[-1:]
+    return problem.reached(problem(np.array([told[i] for i in complete]))) if complete else None
 
 
 def _gap_scores(
@@ -196,7 +205,9 @@ def _gap_scores(
 
 def _checked(initial: Initial, problem: Problem) -> Initial:
     inputs, recorded, outcomes = (np.asarray(array, dtype=float) for array in initial)
-    if inputs.shape != recorded.shape or inputs.shape != (len(outcomes), problem.dim) or not len(outcomes):
+    several = () if problem.reference is None else (len(problem.reference),)
+    fits = inputs.shape == recorded.shape == (len(outcomes), problem.dim) and outcomes.shape[1:] == several
+    if not fits or not len(outcomes):
         raise BenchmarkError(
             f"initial data of problem {problem.name!r} needs inputs and recorded inputs of {problem.dim} columns and "
             f"one outcome a row, but got the shapes {inputs.shape}, {recorded.shape} and {outcomes.shape}"
