@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bomi import Categorical, Integer, Real, Space
-from bomi.candidates import maximize, space_filling
+from bomi.candidates import RAW, maximize, space_filling
 from bomi.errors import SuggestionError
 
 BOX = Space({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
@@ -54,6 +54,16 @@ def test_the_highest_of_many_peaks(seed):
     place, value = maximize(score, space, seed=seed)
     assert value == pytest.approx(score(grid).max().item(), abs=1e-6)
     assert score(place[None]).item() == pytest.approx(value)
+
+
+def test_a_number_of_points_is_a_search_without_ascent():
+    score, count = bowl(target(2.0, 2.0, 2.0)), 1000
+    place, value = maximize(score, BOX, seed=3, points=count)
+    points = space_filling(BOX, count, seed=3)
+    assert value == score(points).max().item()
+    assert torch.equal(place, points[score(points).argmax()])
+    assert maximize(score, BOX, seed=3)[1] > value  # ascent reaches the corner
+    assert not torch.equal(maximize(score, BOX, seed=3, points=count, taken=place[None])[0], place)
 
 
 def test_a_start_leads_to_a_peak_too_narrow_to_be_met_by_chance():
@@ -198,3 +208,20 @@ def test_space_filling_points_fill_the_space():
     assert len(cells) > 40  # of 64; independent points meet about 41 on average, and often fewer
     for column in points.T:
         assert np.histogram(column.numpy(), bins=8, range=(0, 1))[0].tolist() == [8] * 8
+
+
+def test_scouts_share_the_first_look_and_the_best_point_is_still_found():
+    def score(x):
+        return -(x - 0.3).square().sum(-1)
+
+    looked = []
+
+    def scout(x):
+        looked.append(len(x))
+        return score(x)
+
+    plain, _ = maximize(score, BOX, seed=0)
+    found, _ = maximize(score, BOX, seed=0, scouts=[scout, scout, scout])
+    assert torch.allclose(found, plain, atol=1e-4)
+    assert sum(looked) == RAW
+    assert max(looked) - min(looked) <= 1

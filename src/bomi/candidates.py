@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -25,7 +25,7 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 
 RAW = 512
 RESTARTS = 8
-NOMINEES = 256  # raw points that the searches of a batch share
+NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
@@ -50,7 +50,7 @@ def first_free(space: Space, points: Tensor, taken: Tensor) -> Tensor:
 
 def _are_taken(points: Tensor, taken: Tensor) -> Tensor:
     """Which points are taken already.  (m, d), (l, d) -> (m,) bool"""
-    return (torch.cdist(points, taken) <= SAME).any(-1)
+    return (torch.cdist(points, taken, compute_mode="donot_use_mm_for_euclid_dist") <= SAME).any(-1)
 
 
 def _is_enumerable(space: Space) -> bool:
@@ -81,44 +81,46 @@ def maximize(
     starts: Tensor | None = None,
     taken: Tensor | None = None,
     within: Region | None = None,
+    scouts: Sequence[Score] = (),
     raw: Tensor | None = None,
+    points: int | None = None,
 ) -> tuple[Tensor, float]:
     """The best point found and its score, anywhere or within a region.
 
-    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. raw: (r, d) points to begin with, if
-    they have been chosen beforehand. The result is admissible: integers,
+    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. scouts: cheaper scores, such as each
+    world's own, that share the first look at the raw points; raw: (r, d) these, where they were chosen beforehand. With
+    `points` it is the best of so many space-filling points, and nothing climbs. The result is admissible: integers,
     steps and categories are moved along their own values.
     """
     if _is_enumerable(space):
-        points = _every_point(space)
-        values = _evaluate(score, points)
+        found = _every_point(space)
+        values = _evaluate(score, found)
+    elif points is not None:
+        found = space_filling(space, points, seed=seed)
+        values = _evaluate(score, found)
     else:
-        if within is not None:
-            raw = _near_points(space, seed, within)
-        elif raw is None:
-            raw = _raw_points(space, seed, starts)
+        if within is not None or raw is None:
+            raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
+            raw = _nominated(raw, scouts) if len(scouts) > 1 else raw
         values = _evaluate(score, raw)
         climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
-        points, values = torch.cat([climbed, raw]), torch.cat([tops, values])
+        found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
-        free = ~_are_taken(points, taken)
+        free = ~_are_taken(found, taken)
         if not free.any():
             raise _nothing_free(len(taken))
-        points, values = points[free], values[free]
+        found, values = found[free], values[free]
     best = int(values.argmax())
-    return points[best], float(values[best])
+    return found[best], float(values[best])
 
 
-def nominees(score: Score, space: Space, *, seed: int, starts: Tensor) -> Tensor | None:
-    """The raw points with the best scores, for searches that share them; None in a space that is enumerated.  (r, d)
+def nominees(scouts: Sequence[Score], space: Space, *, seed: int, starts: Tensor) -> Tensor | None:
+    """The raw points that scouts find the best, for searches that share them; None in a space that is enumerated.
 
     Where a score only ever falls from one search to the next, as it does while a batch is made, the best point stays
-    among those that were the best at first.
+    among those that were the best at first.  -> (r, d)
     """
-    if _is_enumerable(space):
-        return None
-    raw = _raw_points(space, seed, starts)
-    return raw[_evaluate(score, raw).topk(min(NOMINEES, len(raw))).indices]
+    return None if _is_enumerable(space) else _nominated(_raw_points(space, seed, starts), scouts)
 
 
 def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
@@ -158,6 +160,15 @@ def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tens
         block[..., columns] = torch.from_numpy(space.expand(every.numpy()))[..., columns]
         moved.append(block.flatten(0, 1))
     return torch.cat(moved)
+
+
+def _nominated(points: Tensor, scouts: Sequence[Score]) -> Tensor:
+    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (NOMINEES at most, d)"""
+    chosen = []
+    for turn, scout in enumerate(scouts):
+        own = points[turn :: len(scouts)]
+        chosen.append(own[_evaluate(scout, own).topk(min(NOMINEES // len(scouts), len(own))).indices])
+    return torch.cat(chosen)
 
 
 def _pick(values: Tensor, seed: int) -> Tensor:

@@ -32,6 +32,7 @@ from bomi.surrogates.uncertain_inputs import fit_uncertain
 from bomi.worlds import Completed, Scaling, Table, min_max, standard
 
 RESTART_EVERY = 5  # rows, between searches for hyper-parameters from nothing
+IN_TURNS = 64  # rows, above which the worlds take turns in learning hyper-parameters
 
 
 class Filler(Protocol):
@@ -78,13 +79,22 @@ class AdditiveGP:
             return gaussian_process.fit(inputs, targets, kernel=kernel, errors=errors)
         hyper = completed.hyper
         if inputs.shape[1] <= ANCHORS:  # of more rows they were learned from the anchors
-            starts = hyper[None]
-            if inputs.shape[1] % RESTART_EVERY == 0:
-                # Another mode may have become the better one: one world looks for it, all consider it.
-                other = gaussian_process.search(kernel, inputs[:1], targets, most=20, errors=errors)
-                starts = torch.cat([starts, other.expand_as(hyper)[None]])
-            hyper = gaussian_process.climb(gaussian_process.Pairs(kernel, inputs, errors), targets, starts, most=10)
+            hyper = self._relearn(gaussian_process.Pairs(kernel, inputs, errors), inputs, targets, hyper)
         return gaussian_process.with_hyper(inputs, targets, hyper, kernel=kernel, errors=errors)
+
+    def _relearn(self, pairs: gaussian_process.Pairs, inputs: Tensor, targets: Tensor, hyper: Tensor) -> Tensor:
+        """Hyper-parameters a few steps better than before; of a larger table in one world, each in its turn."""
+        worlds, rows = inputs.shape[:2]
+        if rows % RESTART_EVERY == 0:
+            # Another mode may have become the better one: one world looks for it, all consider it.
+            one = rows // RESTART_EVERY % worlds
+            world, errors = inputs[one : one + 1], pairs.errors.expand(rows)
+            other = gaussian_process.search(pairs.kernel, world, targets, most=20, errors=errors).expand_as(hyper)
+            before, after = (gaussian_process.negative_log_evidence(each, pairs, targets)[0] for each in (hyper, other))
+            hyper = torch.where((after < before)[:, None], other, hyper)
+        turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([rows % worlds])
+        climbed = gaussian_process.climb(pairs, targets, hyper[None, turn], most=10, worlds=turn)
+        return hyper.index_copy(0, turn, climbed)
 
 
 @dataclass(frozen=True)
@@ -179,6 +189,7 @@ class Method:
     scaling: Callable[[Tensor, float | None], Scaling] = min_max  # of the outcomes, and of the target if there is one
     rows: int = 2  # fewer completed rows than this: space-filling points
     goes_on: bool = False  # whether the filler goes on from the worlds before
+    points: int | None = 10_000  # how many the next one is chosen from, as the authors' program does; None: by ascent
     radius: float | None = None  # how near to the best row every second suggestion stays while nothing better comes
 
 
@@ -191,6 +202,7 @@ _ROWS = (
         surrogate=AdditiveGP(),
         scaling=standard,
         goes_on=True,
+        points=None,
         radius=0.05,
     ),
     Method("bomi", "Q tables drawn by matrix factorization, one GP each, UCB-MI (the paper's)", MatrixFactorization()),

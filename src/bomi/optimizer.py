@@ -435,19 +435,26 @@ class Optimizer:
         outlook = fit.outlook.believe(pending) if len(pending) else fit.outlook
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
         shared: Tensor | None = None
+
+        def score(outlook: Outlook, k: int) -> candidates.Score:
+            return acquisition.score(outlook, t=t + k, parameters=len(self.space))
+
         for k in range(count):
             taken = torch.cat([pending, *(place[None] for place in places)])
-            score = acquisition.score(outlook, t=t + k, parameters=len(self.space))
-            if k == 0 and count > 1:
-                shared = candidates.nominees(score, self.space, seed=self._draw_seed(rows), starts=fit.good_rows)
+            scouts = [score(each, k) for each in outlook.worlds()]
+            seed = self._draw_seed(rows + k)
+            if k == 0 and count > 1 and self.method.points is None:
+                shared = candidates.nominees(scouts, self.space, seed=seed, starts=fit.good_rows)
             place, _ = candidates.maximize(
-                score,
+                score(outlook, k),
                 self.space,
-                seed=self._draw_seed(rows + k),
+                seed=seed,
                 starts=fit.good_rows,
                 taken=taken,
                 within=self._region(fit, t + k),
+                scouts=scouts,
                 raw=shared,
+                points=self.method.points,
             )
             places.append(place)
             if k + 1 < count:
@@ -612,7 +619,7 @@ class Optimizer:
             return (each - each.amax(-1, keepdim=True)).amax(0)
 
         seed = self._draw_seed(len(self._observations.rows))
-        return candidates.nominees(score, self.space, seed=seed, starts=self._learn().good_rows)
+        return candidates.nominees([score], self.space, seed=seed, starts=self._learn().good_rows)
 
     def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Any]:
         """What the worlds expect at each setting: a `Prediction`, or one for each of several outcomes by name."""

@@ -41,6 +41,13 @@ class Outlook:
         """Mean and standard deviation of each outcome in each world.  (m, d) -> J times (Q, m), (Q, m)"""
         return [(mean, variance.sqrt()) for mean, variance in (model.moments(points) for model in self.models)]
 
+    def worlds(self) -> list[Outlook]:
+        """Each world alone."""
+        models = zip(*(model.worlds() for model in self.models), strict=True)
+        success = [None] * len(self.tried) if self.success is None else self.success.worlds()
+        parts = zip(models, self.tried.split(1), success, strict=True)
+        return [Outlook(own, self.aims, tried, chance) for own, tried, chance in parts]
+
     def weigh(self, score: Tensor, points: Tensor, worst: Tensor | float) -> Tensor:
         """p score + (1 - p) worst, with p the chance to succeed; unlikely points last.  (m,) -> (m,)"""
         if self.success is None:

@@ -243,3 +243,14 @@ def test_belief_is_the_process_given_its_own_means(known):
             torch.testing.assert_close(found, expected, atol=1e-8, rtol=0)
         torch.testing.assert_close(believing.fitted(), again.fitted(), atol=1e-8, rtol=0)
     assert model.inputs.shape[1] == len(y)  # it stays as it was
+
+
+def test_each_world_alone_predicts_what_it_does_among_the_others():
+    generator = torch.Generator().manual_seed(0)
+    X = torch.rand(3, 12, 2, generator=generator, dtype=torch.float64)
+    model = fit(X, torch.sin(6 * X[0, :, 0]))
+    points = torch.rand(7, 2, generator=generator, dtype=torch.float64)
+    together = model.moments(points)
+    for q, world in enumerate(model.worlds()):
+        for alone, among in zip(world.moments(points), together, strict=True):
+            assert torch.allclose(alone[0], among[q])

@@ -142,14 +142,15 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
                 nodes[r, slot], cdf[r, slot] = torch.from_numpy(places), torch.from_numpy(levels)
             elif not math.isnan(place):
                 asked_at[r, slot] = place
-                nodes[r, slot] = _nodes_around(place)
-                components[r, slot] = _distribution(nodes[r, slot], place)
             else:
                 nodes[r, slot], cdf[r, slot] = columns.nodes, columns.cdf[j]
                 free.append(slot)
         if free:
-            mean[r, free], block = columns.conditional(codes[row], parameter[r, free])
+            mean[r, free], block = columns.conditional(row, parameter[r, free])
             root[r, torch.tensor(free)[:, None], torch.tensor(free)] = block
+    strays = ~asked_at.isnan()
+    nodes[strays] = _nodes_around(asked_at[strays])
+    components[strays] = _distribution(nodes[strays], asked_at[strays])
 
     priors = GapPriors(
         rows,
@@ -197,6 +198,7 @@ class Columns:
 
     nodes: Tensor  # (N,)
     cdf: Tensor  # (p, N) of each column, smoothed and mixed with an even spread
+    scores: Tensor  # (n, p) normal scores, NaN in gaps and categories
     correlation: Tensor  # (p, p) of the normal scores, shrunk; categories take no part
     shares: tuple[Tensor, ...]  # of each column's categories
 
@@ -217,12 +219,12 @@ class Columns:
         numeric = torch.tensor([not isinstance(parameter, Categorical) for parameter in parameters])
         table = torch.stack(cdf)
         scores = _normal_scores(nodes, table, torch.where(numeric, codes, torch.nan))
-        return cls(nodes, table, _shrunk_correlation(scores), tuple(shares))
+        return cls(nodes, table, scores, _shrunk_correlation(scores), tuple(shares))
 
-    def conditional(self, codes: Tensor, gaps: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and root of the covariance of some normal scores given the known ones of a row."""
-        scores = _normal_scores(self.nodes, self.cdf, codes[None])[0]
-        linked = (self.correlation[gaps].abs().sum(0) > 0) & ~codes.isnan()
+    def conditional(self, row: int, gaps: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and root of the covariance of some normal scores of a row given its known ones."""
+        scores = self.scores[row]
+        linked = (self.correlation[gaps].abs().sum(0) > 0) & ~scores.isnan()
         known = linked.nonzero()[:, 0]
         covariance = self.correlation[gaps][:, gaps]
         if len(known) == 0:
@@ -283,11 +285,12 @@ def _category_table(shares: Tensor, asked: float) -> tuple[Tensor, Tensor]:
     return nodes, cdf
 
 
-def _nodes_around(asked: float) -> Tensor:
-    """Nodes over the range, dense where an asked value may have strayed little."""
+def _nodes_around(asked: Tensor) -> Tensor:
+    """Nodes over the range, dense where an asked value may have strayed little.  (A,) -> (A, N)"""
     fine = torch.linspace(-1, 1, NODES // 4, dtype=torch.float64)
-    near = torch.cat([asked + 0.04 * fine, asked + 0.15 * fine])
-    return torch.cat([torch.linspace(0, 1, NODES // 2, dtype=torch.float64), near]).clamp(0, 1).sort().values
+    near = asked[:, None] + torch.cat([0.04 * fine, 0.15 * fine])
+    even = torch.linspace(0, 1, NODES // 2, dtype=torch.float64).expand(len(asked), -1)
+    return torch.cat([even, near], -1).clamp(0, 1).sort().values
 
 
 def _components(asked: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -298,14 +301,15 @@ def _components(asked: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return center, width, mass
 
 
-def _distribution(nodes: Tensor, asked: float) -> Tensor:
-    """Distribution functions of the straying components, cut to the range.  (N,) -> (K, N)
+def _distribution(nodes: Tensor, asked: Tensor) -> Tensor:
+    """Distribution functions of the straying components, cut to the range.  (A, N), (A,) -> (A, K, N)
 
     A component that lies outside the range has nothing to say there: it is even.
     """
-    center, width, mass = (part.unsqueeze(-1) for part in _components(torch.tensor(asked, dtype=torch.float64)))
+    center, width, mass = (part.unsqueeze(-1) for part in _components(asked))
+    nodes = nodes.unsqueeze(-2)
     cut = torch.special.ndtr((nodes - center) / width) - torch.special.ndtr(-center / width)
-    return torch.cat([torch.where(mass > OUTSIDE, cut / mass, nodes), nodes[None]])
+    return torch.cat([torch.where(mass > OUTSIDE, cut / mass, nodes), nodes], -2)
 
 
 def _density(x: Tensor, asked: Tensor) -> Tensor:

@@ -45,10 +45,9 @@ from bomi.worlds import Completed, Table
 
 CANDIDATES = 24
 NEAR = (0.003, 0.7)  # steps of every second row in a sweep; the others take fresh draws
-COLD_ROUNDS = 7  # of hyper-parameters and sweeps, from nothing
+COLD_ROUNDS = 7  # of hyper-parameters and a sweep, from nothing
 LEAST_NOISE = 1e-5
 WARM_NOISE = 0.1  # variance from which the noise cools down over these rounds
-WARM_SWEEPS = 2  # for one more row
 ANCHORS = 256  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
 SAMPLES = 200  # draws of each gap, where its distribution is asked for
 BLOCK = 64  # such rows at a time
@@ -148,12 +147,12 @@ def _search(table: Table, completed: Completed) -> Tensor:
     return torch.cat([search(_kernel(table), part.inputs, part.targets, most=20, errors=part.errors) for part in parts])
 
 
-def _climb(table: Table, completed: Completed) -> Tensor:
+def _climb(table: Table, completed: Completed, *, most: int) -> Tensor:
     """The hyper-parameters of every outcome after some steps uphill.  (m Q, k + 1)"""
     found = []
     for part in (completed.of(j) for j in range(len(table.outcomes))):
         assert part.hyper is not None
-        found.append(climb(Pairs(_kernel(table), part.inputs, part.errors), part.targets, part.hyper[None], most=8))
+        found.append(climb(Pairs(_kernel(table), part.inputs, part.errors), part.targets, part.hyper[None], most=most))
     return torch.cat(found)
 
 
@@ -241,12 +240,12 @@ def _cold_start(table: Table, known: Tensor, priors: GapPriors, generator: torch
     for turn in range(COLD_ROUNDS):
         inputs = from_codes(table, codes)
         if learnable is not complete:
-            hyper = _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors))
+            hyper = _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=8)
         warmth = 1 - (turn + 1) / COLD_ROUNDS
         P = _inverse(table, _tempered(hyper, warmth), inputs)
-        for _ in range(2):
-            P, priors = sweep(codes, P, table, priors, _tempered(hyper, warmth), generator)
-    return codes, hyper
+        P, priors = sweep(codes, P, table, priors, _tempered(hyper, warmth), generator)
+    inputs = from_codes(table, codes)
+    return codes, _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=6)
 
 
 def _tempered(hyper: Tensor, warmth: float = 0.0) -> Tensor:
@@ -270,8 +269,7 @@ def _warm_start(
     priors = priors.learn_straying(_take(codes, priors), generator, ~fresh)
     if fresh.any():
         P, priors = sweep(codes, P, table, priors, used, generator, step=1.0, only=fresh)
-    for _ in range(WARM_SWEEPS):
-        P, priors = sweep(codes, P, table, priors, used, generator)
+    sweep(codes, P, table, priors, used, generator)
     return codes, hyper
 
 
@@ -318,9 +316,8 @@ def sweep(
         own = column[:, i]
         inverse = torch.where(own > 0, 1 / own, 0.0)  # a row not yet among them has nothing to take out
         kP = k @ P
-        along = (k @ column.unsqueeze(-1)).squeeze(-1)  # (m Q, S)
-        fit = (P @ y.unsqueeze(-1)).squeeze(-1)  # (m Q, n)
-        mean = (k @ fit.unsqueeze(-1)).squeeze(-1) - along * (inverse * fit[:, i])[:, None]
+        along = kP[:, :, i]  # (m Q, S)
+        mean = (kP @ y.unsqueeze(-1)).squeeze(-1) - along * (inverse * (column * y).sum(-1))[:, None]
         explained = (kP * k).sum(-1) - along.square() * inverse[:, None]
         own_noise = noise[:, i, None]
         variance = (metric.scale[:, None] + own_noise - explained).clamp_min(0.1 * own_noise)
@@ -350,29 +347,28 @@ class _Metric:
     def __init__(self, hyper: Tensor, space: Space) -> None:
         self.parameters = len(space)
         self.scale, self.weight = hyper[:, 0].exp(), torch.sigmoid(hyper[:, 1])
-        inverse = 5 * torch.exp(-2 * hyper[:, 2:-1])
-        self.alone, self.together = inverse.chunk(2, -1)  # (Q, p)
+        self.alone, self.together = (math.sqrt(5) * torch.exp(-hyper[:, 2:-1])).chunk(2, -1)  # (Q, p)
         self.categories = torch.tensor([isinstance(p, Categorical) for p in space.parameters.values()])
 
-    def _squares(self, differences: Tensor, parameters: Tensor) -> Tensor:
-        """(..., p) differences of codes as squared distances."""
+    def _distances(self, differences: Tensor, parameters: Tensor) -> Tensor:
+        """(..., p) differences of codes as distances."""
         if not self.categories.any():
-            return differences.square_()
-        return torch.where(self.categories[parameters], (differences != 0).double(), differences.square())
+            return differences.abs_()
+        return torch.where(self.categories[parameters], (differences != 0).double(), differences.abs())
 
     def candidates(self, codes: Tensor, i: int, slots: Tensor, values: Tensor) -> Tensor:
         """codes: (Q, n, p), values: (Q, S, g) of row i's gaps -> (Q, S, n)"""
         rest = torch.ones(self.parameters, dtype=torch.bool)
         rest[slots] = False
         others = rest.nonzero()[:, 0]
-        known = self._squares(codes[:, :, others] - codes[:, i, None, others], others)  # (Q, n, p - g)
-        additive = matern(known * self.alone[:, None, others]).sum(-1)  # (Q, n)
-        joint = (known * self.together[:, None, others]).sum(-1)
-        moved = self._squares(values.unsqueeze(2) - codes[:, None, :, slots], slots)  # (Q, S, n, g)
+        known = self._distances(codes[:, :, others] - codes[:, i, None, others], others)  # (Q, n, p - g)
+        joint = (known * self.together[:, None, others]).square_().sum(-1)  # (Q, n)
+        additive = matern(known * self.alone[:, None, others]).sum(-1)
+        moved = self._distances(values.unsqueeze(2) - codes[:, None, :, slots], slots)  # (Q, S, n, g)
+        joint = joint[:, None] + (moved * self.together[:, None, None, slots]).square_().sum(-1)
         additive = additive[:, None] + matern(moved * self.alone[:, None, None, slots]).sum(-1)
-        joint = joint[:, None] + (moved * self.together[:, None, None, slots]).sum(-1)
         weight = self.weight[:, None, None]
-        return self.scale[:, None, None] * (weight / self.parameters * additive + (1 - weight) * matern(joint))
+        return self.scale[:, None, None] * (weight / self.parameters * additive + (1 - weight) * matern(joint.sqrt_()))
 
 
 def _steps(priors: GapPriors, generator: torch.Generator) -> Tensor:

@@ -24,7 +24,7 @@ from gpytorch.distributions import MultivariateNormal
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bomi.surrogates.kernels import Kernel, SquaredExponential, cross
+from bomi.surrogates.kernels import Kernel, SquaredExponential, cross, symmetric
 
 CHUNK = 500_000  # covariances between points and rows at a time
 NOISE_BOUNDS = (1e-6, 1.0)
@@ -83,6 +83,14 @@ class GaussianProcess(Model):
         prior = self.kernel.diagonal(self.theta, x)
         return mean, (prior - explained).clamp_min(1e-12 * prior.detach())
 
+    def worlds(self) -> list[GaussianProcess]:
+        """Each world alone."""
+        each = [copy.copy(self) for _ in self.inputs]
+        for name in ("inputs", "targets", "theta", "noise", "variances", "L", "alpha"):
+            for one, part in zip(each, getattr(self, name).split(1), strict=True):
+                setattr(one, name, part)
+        return each
+
     def fitted(self) -> Tensor:
         """Posterior mean of f at each world's own rows: y - (noise + errors) alpha.  (Q, n)"""
         return self.targets - self.variances * self.alpha
@@ -139,7 +147,7 @@ def fit(
     inputs: (Q, n, d), targets: (n,), errors: (n,)
     """
     kernel = kernel or SquaredExponential()
-    hyper = search(kernel, inputs, targets, most=60, errors=errors)
+    hyper = search(kernel, inputs, targets, most=60, keep=4, errors=errors)
     return with_hyper(inputs, targets, hyper, kernel=kernel, errors=errors)
 
 
@@ -150,10 +158,12 @@ def with_hyper(
     return GaussianProcess(inputs, targets, hyper[:, :-1], hyper[:, -1], kernel=kernel, errors=errors)
 
 
-def search(kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int, errors: Tensor | None = None) -> Tensor:
-    """Hyper-parameters from nothing: a coarse search, then L-BFGS from the two best in every world.  (Q, k + 1)"""
+def search(
+    kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int, keep: int = 2, errors: Tensor | None = None
+) -> Tensor:
+    """Hyper-parameters from nothing: a coarse search, then L-BFGS from the few best in every world.  (Q, k + 1)"""
     pairs = Pairs(kernel, inputs, errors)
-    return climb(pairs, targets, _coarse_search(pairs, targets, keep=2), most=most)
+    return climb(pairs, targets, _coarse_search(pairs, targets, keep=keep), most=most)
 
 
 class Pairs:
@@ -163,9 +173,9 @@ class Pairs:
     """
 
     def __init__(self, kernel: Kernel, inputs: Tensor, errors: Tensor | None = None) -> None:
-        self.kernel, self.rows = kernel, inputs.shape[-2]
+        self.kernel = kernel
         self.errors = inputs.new_zeros(1) if errors is None else errors
-        self.i, self.j = torch.tril_indices(self.rows, self.rows, device=inputs.device)
+        self.i, self.j = torch.tril_indices(inputs.shape[-2], inputs.shape[-2], device=inputs.device)
         self.prepared = kernel.prepare(inputs[:, self.i], inputs[:, self.j])
         self.twice = 2.0 - (self.i == self.j).to(inputs)
 
@@ -180,17 +190,14 @@ class Pairs:
 
     def matrix(self, half: Tensor) -> Tensor:
         """The whole symmetric matrix, from its lower half.  (Q, T) -> (Q, n, n)"""
-        K = half.new_empty(len(half), self.rows, self.rows)
-        K[:, self.i, self.j] = half
-        K[:, self.j, self.i] = half
-        return K
+        return symmetric(half, self.i, self.j)
 
 
-def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int) -> Tensor:
-    """The best hyper-parameters that L-BFGS reaches in each world.  starts: (r, Q, k + 1) -> (Q, k + 1)"""
+def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: Tensor | None = None) -> Tensor:
+    """The best hyper-parameters that L-BFGS reaches in each world, or some.  starts: (r, Q, k + 1) -> (Q, k + 1)"""
     bounds = [*pairs.kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
     low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
-    worlds = torch.arange(starts.shape[1]).repeat(len(starts))
+    worlds = (torch.arange(starts.shape[1]) if worlds is None else worlds).repeat(len(starts))
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         value, gradient = negative_log_evidence(torch.from_numpy(flat), pairs, targets, worlds[batch_indices])

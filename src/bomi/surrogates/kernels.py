@@ -52,15 +52,28 @@ class Kernel(Protocol):
 def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
     """The covariance matrix of two sets of points.  (Q, ..., n, d), (Q, ..., m, d) -> (Q, ..., n, m)
 
-    Large ones are computed in strips of rows, so that what is prepared for all columns at once stays small.
+    Large ones are computed in strips of rows, so that what is prepared for all columns at once stays small; of a
+    small one between points and themselves only half.
     """
     rows = max(STRIP // max(x2[..., 0].numel() * x2.shape[-1], 1), 1)
-    if x1.shape[-2] <= rows or torch.is_grad_enabled():
-        return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
-    K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
-    for start in range(0, x1.shape[-2], rows):
-        strip = slice(start, start + rows)
-        K[..., strip, :] = cross(kernel, theta, x1[..., strip, :], x2)
+    if x1.shape[-2] > rows and not torch.is_grad_enabled():
+        K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
+        for start in range(0, x1.shape[-2], rows):
+            strip = slice(start, start + rows)
+            K[..., strip, :] = cross(kernel, theta, x1[..., strip, :], x2)
+        return K
+    if x1 is x2 and x1.ndim == 3 and not x1.requires_grad:
+        i, j = torch.tril_indices(x1.shape[1], x1.shape[1], device=x1.device)
+        return symmetric(kernel.evaluate(theta, kernel.prepare(x1[:, i], x1[:, j])), i, j)
+    return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
+
+
+def symmetric(half: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """The whole symmetric matrix, from its lower half at (i, j).  (Q, T) -> (Q, n, n)"""
+    n = math.isqrt(2 * half.shape[-1])  # of n (n + 1) / 2 pairs
+    K = half.new_empty(len(half), n, n)
+    K[:, i, j] = half
+    K[:, j, i] = half
     return K
 
 
@@ -68,7 +81,7 @@ def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
 class SquaredExponential:
     """k(x, x') = s^2 exp(-|x - x'|^2 / (2 l^2)), one length scale; theta = (log s^2, log l)."""
 
-    length_bounds: tuple[float, float] = (0.01, 20.0)
+    length_bounds: tuple[float, float] = (0.01, 3.0)  # longer ones are a flat line with noise: see docs/method.md
     scale_bounds: tuple[float, float] = (1e-6, 1e4)
 
     def bounds(self) -> list[tuple[float, float]]:
@@ -192,41 +205,40 @@ class AdditiveMatern:
         return -0.5 * z.square().sum(-1), -z / sd
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
-        """Squared distances in each parameter.  (Q, p, ...)"""
-        squares = (x1.movedim(-1, 1) - x2.movedim(-1, 1)).square()
+        """Distances in each parameter.  (Q, p, ...)"""
+        distances = (x1.movedim(-1, 1) - x2.movedim(-1, 1)).abs_()
         if len(self.groups) == self.parameters:
-            return (squares,)
+            return (distances,)
         index = torch.tensor(self.groups, device=x1.device)
-        total = squares.new_zeros(len(squares), self.parameters, *squares.shape[2:]).index_add(1, index, squares)
+        total = distances.new_zeros(len(x1), self.parameters, *distances.shape[2:]).index_add(1, index, distances)
         halves = torch.where(torch.bincount(index) > 1, 0.5, 1.0).to(total)
         return (total * _lift(halves[None], total.ndim - 1),)
 
     def _parts(self, theta: Tensor, ndim: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """s^2, w, 5 / l^2 and 5 / h^2, shaped to go with squared distances of so many dimensions."""
+        """s^2, w, sqrt(5) / l and sqrt(5) / h, shaped to go with distances of so many dimensions."""
         scale, weight = theta[:, 0].exp(), torch.sigmoid(theta[:, 1])
-        inverse = 5 * torch.exp(-2 * theta[:, 2:])
-        alone, together = inverse.chunk(2, -1)
+        alone, together = (math.sqrt(5) * torch.exp(-theta[:, 2:])).chunk(2, -1)
         shape = (-1, *[1] * (ndim - 2))
         return scale.reshape(shape), weight.reshape(shape), _lift(alone, ndim - 1), _lift(together, ndim - 1)
 
     def evaluate(self, theta: Tensor, prepared: Prepared) -> Tensor:
         """The covariance of each pair.  (Q, ...)"""
-        (squares,) = prepared
-        scale, weight, alone, together = self._parts(theta, squares.ndim)
-        additive = matern(squares * alone).mean(1)
-        joint = matern((squares * together).sum(1))
+        (distances,) = prepared
+        scale, weight, alone, together = self._parts(theta, distances.ndim)
+        additive = matern(distances * alone).mean(1)
+        joint = matern(root((distances * together).square().sum(1)))
         return scale * (weight * additive + (1 - weight) * joint)
 
     def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
         """In closed form: dM/dlog l = a^2 (1 + a) exp(-a) / 3."""
-        (squares,) = prepared
-        scale, weight, alone, together = self._parts(theta, squares.ndim)
-        a = (squares * alone).sqrt_()
+        (distances,) = prepared
+        scale, weight, alone, together = self._parts(theta, distances.ndim)
+        a = distances * alone
         decay = torch.exp(-a)
         rise = (a + 1).mul_(decay)  # (1 + a) exp(-a)
         bend = a.square_().mul_(1 / 3)  # a^2 / 3
         additive = torch.addcmul(rise, bend, decay).mean(1)
-        each = squares * together
+        each = (distances * together).square_()
         a_joint = each.sum(1).sqrt_()
         decay_joint = torch.exp(-a_joint)
         rise_joint = (a_joint + 1) * decay_joint
@@ -255,14 +267,17 @@ class AdditiveMatern:
         return theta[:, :1].exp().expand(len(theta), x.shape[-2])
 
 
-def matern(a2: Tensor) -> Tensor:
-    """Matern-5/2 of a^2 = 5 r^2, with a gradient at 0; in place where no gradient is wanted."""
-    if a2.requires_grad:
-        a = (a2 + 1e-30).sqrt()
-        return (1 + a + a2 / 3) * torch.exp(-a)
-    a = a2.sqrt()
-    rise = torch.add(a, a2, alpha=1 / 3).add_(1)
+def matern(a: Tensor) -> Tensor:
+    """Matern-5/2 of a = sqrt(5) r; in place where no gradient is wanted."""
+    if a.requires_grad:
+        return (1 + a + a.square() / 3) * torch.exp(-a)
+    rise = torch.addcmul(a, a, a, value=1 / 3).add_(1)
     return rise.mul_(a.neg_().exp_())
+
+
+def root(squares: Tensor) -> Tensor:
+    """The square root, with a gradient at 0; in place where no gradient is wanted."""
+    return (squares + 1e-30).sqrt() if squares.requires_grad else squares.sqrt_()
 
 
 def _lift(values: Tensor, ndim: int) -> Tensor:

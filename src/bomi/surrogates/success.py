@@ -48,6 +48,11 @@ class Success:
         log: Tensor = torch.special.log_ndtr(mean / (1 + variance).sqrt())
         return log
 
+    def worlds(self) -> list[Success]:
+        """Each world alone."""
+        parts = zip(*(part.split(1) for part in (self.theta, self.inputs, self.pull, self.root, self.L)), strict=True)
+        return [Success(self.kernel, theta, inputs, self.mean, *rest) for theta, inputs, *rest in parts]
+
 
 def learn_success(inputs: Tensor, failed: Tensor, groups: tuple[int, ...]) -> Success:
     """The classifier with the likeliest of the settings.  inputs: (Q, n, d), failed: (n,) bool"""
