@@ -26,6 +26,7 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 RAW = 512
 RESTARTS = 8
 NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
+NOMINEES_OF_BATCH = 96  # for every point of a batch
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
@@ -99,9 +100,10 @@ def maximize(
         found = space_filling(space, points, seed=seed)
         values = _evaluate(score, found)
     else:
+        most = NOMINEES if raw is None else len(raw)
         if within is not None or raw is None:
             raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
-            raw = _nominated(raw, scouts) if len(scouts) > 1 else raw
+            raw = _nominated(raw, scouts, most) if len(scouts) > 1 else raw
         values = _evaluate(score, raw)
         climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
         found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
@@ -114,13 +116,15 @@ def maximize(
     return found[best], float(values[best])
 
 
-def nominees(scouts: Sequence[Score], space: Space, *, seed: int, starts: Tensor) -> Tensor | None:
+def nominees(
+    scouts: Sequence[Score], space: Space, *, seed: int, starts: Tensor, most: int = NOMINEES_OF_BATCH
+) -> Tensor | None:
     """The raw points that scouts find the best, for searches that share them; None in a space that is enumerated.
 
     Where a score only ever falls from one search to the next, as it does while a batch is made, the best point stays
     among those that were the best at first.  -> (r, d)
     """
-    return None if _is_enumerable(space) else _nominated(_raw_points(space, seed, starts), scouts)
+    return None if _is_enumerable(space) else _nominated(_raw_points(space, seed, starts), scouts, most)
 
 
 def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
@@ -162,12 +166,12 @@ def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tens
     return torch.cat(moved)
 
 
-def _nominated(points: Tensor, scouts: Sequence[Score]) -> Tensor:
-    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (NOMINEES at most, d)"""
+def _nominated(points: Tensor, scouts: Sequence[Score], most: int) -> Tensor:
+    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (at most so many, d)"""
     chosen = []
     for turn, scout in enumerate(scouts):
         own = points[turn :: len(scouts)]
-        chosen.append(own[_evaluate(scout, own).topk(min(NOMINEES // len(scouts), len(own))).indices])
+        chosen.append(own[_evaluate(scout, own).topk(min(most // len(scouts), len(own))).indices])
     return torch.cat(chosen)
 
 

@@ -619,7 +619,8 @@ class Optimizer:
             return (each - each.amax(-1, keepdim=True)).amax(0)
 
         seed = self._draw_seed(len(self._observations.rows))
-        return candidates.nominees([score], self.space, seed=seed, starts=self._learn().good_rows)
+        starts = self._learn().good_rows
+        return candidates.nominees([score], self.space, seed=seed, starts=starts, most=candidates.NOMINEES)
 
     def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Any]:
         """What the worlds expect at each setting: a `Prediction`, or one for each of several outcomes by name."""
