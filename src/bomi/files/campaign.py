@@ -191,9 +191,7 @@ def _from_document(document: Mapping[str, Any], path: Path) -> Campaign:
         made_objectives = [wanted(f"objectives.{_toml_key(name)}", several[name], "one of objectives", name)
                            for name in several]  # fmt: skip
         if "objective" in document:
-            problems.append(
-                "there is [objective] and there are [objectives.NAME]; use one form, the second for several"
-            )
+            problems.append("there are both [objective] and [objectives.NAME]; use the second form, for all outcomes")
     else:
         made_objectives = [wanted("objective", section("objective"), "objective")]
     objectives = tuple(objective for objective in made_objectives if objective is not None)
