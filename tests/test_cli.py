@@ -1,13 +1,15 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bomi import cli
+from bomi import Optimizer, cli
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "heat-treatment.csv"
 TOML = """
@@ -197,11 +199,34 @@ def test_figures(bomi, lab):
 def test_the_demonstration(bomi, tmp_path):
     code, out, err = bomi("demo")
     assert code == 0
-    assert out.count("thermostat failed") + out.count("as asked") == 10
-    assert "recommended: temperature" in out
-    assert "figure: bomi-demo.png" in err
+    rows = [line for line in out.splitlines() if line.startswith("│")]
+    assert len(rows) == 10
+    assert all(len(row) < 80 for row in rows)  # the narrowest terminal
+    assert any("stage" in row for row in rows)  # a thermostat failed
+    assert "recommended: " in out
+    found, old, top = (float(number) for number in re.search(r"is (\d+) MPa; .* had (\d+), .* has (\d+)", out).groups())
+    assert old < found < top + 5  # it was worth it
+    assert "figure of the recommended treatment: bomi-demo.png" in err
     assert (tmp_path / "bomi-demo.png").read_bytes().startswith(b"\x89PNG")
     assert bomi("demo", "-o", "x.pdf")[0] == 2
+
+
+def test_the_demonstration_tells_what_its_furnace_did():
+    """What is recorded is what was asked, but for the temperature of a thermostat that failed."""
+    from bomi.benchmarks import demo
+
+    table = demo.history()
+    assert table.drop(columns="strength").isna().any(axis=1).sum() == 24
+    assert (table.drop(columns="strength").isna().sum(axis=1) <= 1).all()
+    optimizer = Optimizer(demo.SPACE, objective="strength", method="random", seed=0)
+    rng = np.random.default_rng(0)
+    steps = [demo.experiment(optimizer.ask(), rng) for _ in range(60)]
+    as_asked = [step for step in steps if not step.actual]
+    assert 30 < len(as_asked) < 50
+    for step in as_asked:
+        assert step.outcome == pytest.approx(demo.strength(step.suggestion), abs=5)
+    assert {name for step in steps for name in step.actual} == {"te_2", "te_3", "te_4"}
+    assert any(abs(step.outcome - demo.strength(step.suggestion)) > 5 for step in steps)
 
 
 HOT = "bad.csv, row 2, column 'cooling': expected a number"

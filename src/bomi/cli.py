@@ -324,33 +324,35 @@ def demo(
         task = progress.add_task("loading", total=10)
         from bomi import plots
         from bomi.benchmarks import demo as problem
+        from bomi.benchmarks import heat_figures
 
         progress.update(task, description="experimenting")
         shown = problem.play(experiments=10, seed=seed, done=lambda step: progress.advance(task))
-        saved = plots.save(plots.outcomes(shown.optimizer, unit=problem.UNIT), figure.with_suffix(""), [kind])
-    predictions = _flat if shape is not Format.table else _pairs
+        trace = problem.trace(shown.setting)
+        saved = plots.save(heat_figures.figure(trace), figure.with_suffix(""), [kind])
     records = [
         {
-            "experiment": step.suggestion.id,
+            "id": step.suggestion.id,
             **step.suggestion,
-            **predictions(step.suggestion.predicted),
+            **_flat(step.suggestion.predicted),
             problem.OBJECTIVE: step.outcome,
-            "what happened": "thermostat failed" if step.actual else "as asked",
+            "failed": next(iter(step.actual), None),
         }
         for step in shown.steps
     ]
-    setting = dict(shown.best.setting or {})
-    document = {"experiments": records, "recommended": setting, "predicted": _nested(shown.best.predicted)}
-    _print(records, shape, document, title="Ten suggested heat treatments")
-    if shape is Format.table:
-        said = ", ".join(f"{name} {_text(value)}{_unit(problem.SPACE, name)}" for name, value in setting.items())
-        old = problem.history(seed)[problem.OBJECTIVE].max()
-        typer.echo(f"recommended: {said}")
+    recommended = {"recommended": dict(shown.setting), "predicted": _nested(shown.best.predicted)}
+    if shape is not Format.table:
+        _print(records, shape, {"experiments": records, **recommended})
+    else:
+        title = "Ten suggested heat treatments: °C × minutes; strengths in MPa"
+        _print([problem.summary(step) for step in shown.steps], shape, title=title)
+        old = problem.history()[problem.OBJECTIVE].max()
+        typer.echo(f"recommended: {problem.in_words(shown.setting)}")
         typer.echo(
-            f"its true {problem.OBJECTIVE} is {shown.true_strength:.0f} {problem.UNIT}; the best of the 30 old rows "
-            f"had {old:.0f}, and no setting reaches more than {problem.TOP:.0f}"
+            f"its true {problem.OBJECTIVE} is {trace.strength[-1]:.0f} {problem.UNIT}; the best of the 30 old rows "
+            f"had {old:.0f}, and the best treatment known has {problem.TOP:.0f}"
         )
-    _say(f"figure: {saved[0]}")
+    _say(f"figure of the recommended treatment: {saved[0]}")
 
 
 cli_benchmarks.register(app)
@@ -443,11 +445,6 @@ def _nested(predicted: Any) -> Any:
     if isinstance(predicted, Mapping):
         return {name: _nested(one) for name, one in predicted.items()}
     return predicted._asdict() if predicted else None
-
-
-def _unit(space: bomi.Space, name: str) -> str:
-    unit = space.parameters[name].unit
-    return f" {unit}" if unit else ""
 
 
 def _kind(figure: Path) -> str:

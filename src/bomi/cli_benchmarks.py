@@ -24,6 +24,10 @@ Repeats = Annotated[int, typer.Option(min=1, help="Runs of each method; more tha
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Folder for results and report.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.", show_default="one for each core")]
 Initial = Annotated[Path | None, typer.Option(help="Folder of initial data; without it, own seeded rows.")]
+Brenda = Annotated[
+    Path | None,
+    typer.Option(envvar="BOMI_BRENDA_FILE", help="File of copper samples for the robot; without it, made-up ones."),
+]
 
 CORES = os.cpu_count() or 1
 DEFAULT_METHODS = "bomi,suggest,mean,drop,random"
@@ -36,7 +40,9 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    problems: Annotated[list[str], typer.Argument(metavar="PROBLEM...", help="alpine, hartmann6, heat, my_module:f")],
+    problems: Annotated[
+        list[str], typer.Argument(metavar="PROBLEM...", help="alpine, hartmann6, heat, robot, my_module:f")
+    ],
     methods: Methods = DEFAULT_METHODS,
     repeats: Repeats = 10,
     budget: Annotated[int, typer.Option(min=1, help="Evaluations of each run.")] = 60,
@@ -49,19 +55,23 @@ def bench(
     events: Annotated[str, typer.Option(help="per-run or per-coordinate.")] = "per-run",
     offset: Annotated[str, typer.Option(help="uniform or sign.")] = "uniform",
     initial: Initial = None,
+    brenda: Brenda = None,
     output: Output = None,
     jobs: Jobs = CORES,
 ) -> None:
     """Compare methods on problems whose inputs go missing. Stop it when you like: it goes on where it was."""
     with _mistakes():
         from bomi.benchmarks.contenders import split
+        from bomi.benchmarks.experiments import with_copper
         from bomi.benchmarks.missingness import Events, HistoryGaps
         from bomi.benchmarks.runner import Case
 
         missing = Events(rho, eta, most=most, kind=events, offset=offset)
         gaps = HistoryGaps(share=gap_share, most=gap_most)
         cases = [
-            Case(problem=name, budget=budget, missing=missing, rows=rows, gaps=gaps, initial=initial)
+            Case(
+                problem=with_copper(name, brenda), budget=budget, missing=missing, rows=rows, gaps=gaps, initial=initial
+            )
             for name in problems
         ]
         folder = output or Path("results") / "bench"
@@ -69,10 +79,11 @@ def bench(
 
 
 def reproduce(
-    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="performance, stability or heat")],
+    experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="performance, stability, heat or robot")],
     repeats: Annotated[int | None, typer.Option(min=1, help="Runs of each method; 10, or 3 with --quick.")] = None,
     methods: Annotated[str | None, typer.Option(help="Methods; by default all, and the yardsticks.")] = None,
     initial: Initial = None,
+    brenda: Brenda = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version of the same, in minutes.")] = False,
     output: Output = None,
     jobs: Jobs = CORES,
@@ -82,7 +93,8 @@ def reproduce(
         from bomi.benchmarks.contenders import split
         from bomi.benchmarks.experiments import experiment as find
 
-        chosen = find(experiment, initial=initial, quick=quick, methods=split(methods) if methods else None)
+        names = split(methods) if methods else None
+        chosen = find(experiment, initial=initial, quick=quick, methods=names, brenda=brenda)
         folder = output or Path("results") / (chosen.name + ("-quick" if quick else ""))
         _run(chosen.cases, chosen.methods, repeats or chosen.repeats, folder, jobs, title=chosen.title)
 

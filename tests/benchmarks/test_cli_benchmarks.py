@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,18 @@ def test_reproduce_quick_with_few_methods() -> None:
     assert done.stdout.count("| random |") == 4
 
 
+@pytest.mark.parametrize("name", ["heat", "robot"])
+def test_the_simulators_can_be_reproduced_and_compared_on(name: str) -> None:
+    if name == "robot" and os.environ.get("BOMI_REQUIRE_ALL") != "1":
+        pytest.importorskip("mujoco", reason='MuJoCo is not installed: pip install "bomi[robot]"')
+    done = call(f"reproduce {name} --quick --methods random --repeats 1 --jobs 1")
+    assert done.exit_code == 0, done.output
+    assert f"| {name} | random | 1 |" in done.stdout
+    assert len(results.read(f"results/{name}-quick/results.jsonl").runs[0]["outcomes"]) == 30
+    done = call(f"bench {name} --methods random --repeats 1 --budget 2 --rows 4 --jobs 1 -o out")
+    assert done.exit_code == 0, done.output
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -73,6 +86,7 @@ def test_reproduce_quick_with_few_methods() -> None:
         ("bench nowhere:f", "cannot import 'nowhere'"),
         ("bench branin --initial .", "initial data of problem 'branin2d' belongs in the folder Branin2d"),
         ("reproduce speed", "unknown experiment 'speed'; the known ones are performance, stability, heat"),
+        ("reproduce robot --brenda none.csv", "cannot read the copper file none.csv: No such file or directory"),
         ("reproduce performance --initial .", "belongs in the folder Eggholder2d"),
     ],
 )

@@ -45,6 +45,14 @@ def test_heat_gives_each_kind_of_parameter_its_own_events() -> None:
     case.missing.draw(0, 1, find_problem("heat").dim)
 
 
+def test_the_robot_loses_x_or_y_and_strays_by_itself() -> None:
+    (case,) = experiment("robot").cases
+    assert (case.problem, case.label, case.budget, case.rows) == ("robot", "robot", 100, 30)
+    assert case.missing == Events([0.5, 0.5, 0.0, 0.0], 0.0)
+    assert experiment("robot", brenda=Path("brenda.csv")).cases[0].problem == "robot@brenda.csv"
+    assert experiment("heat", brenda=Path("brenda.csv")).cases == experiment("heat").cases
+
+
 def test_quick_is_a_small_version_of_the_same() -> None:
     found = experiment("stability", quick=True)
     assert [case.label for case in found.cases] == ["rho=0.25", "rho=0.65", "eta=0.1", "eta=0.9", "v=1", "v=4"]
@@ -64,7 +72,7 @@ def test_methods_and_initial_data_can_be_chosen() -> None:
 
 
 def test_unknown_names_list_the_known() -> None:
-    with pytest.raises(BenchmarkError, match="performance, stability, heat"):
+    with pytest.raises(BenchmarkError, match="performance, stability, heat, robot"):
         experiment("speed")
     with pytest.raises(MethodError, match=r"unknown method 'meen'.*did you mean 'mean'"):
         experiment("performance", methods=["meen"])

@@ -163,6 +163,19 @@ def test_unknown_problems_are_refused(name: str, options: dict[str, int], messag
         problem(name, **options)
 
 
+def test_an_experiment_may_take_place_elsewhere_than_asked() -> None:
+    branin = problem("branin")
+    asked = np.array([[1.0, 2.0], [3.0, 4.0]])
+    actual, values = branin.evaluate(asked)
+    np.testing.assert_array_equal(actual, asked)
+    np.testing.assert_array_equal(values, branin(asked))
+    moved = Problem("moved", branin.bounds, lambda x: x.sum(1) + 2, experiment=lambda x: (x + 1, x.sum(1) + 2))
+    actual, value = moved.evaluate(asked[0])
+    assert (actual.tolist(), float(value)) == ([2.0, 3.0], 5.0)
+    with pytest.raises(BomiError, match="takes 2 inputs"):
+        moved.evaluate(np.zeros(3))
+
+
 def test_a_problem_checks_itself_and_its_inputs() -> None:
     with pytest.raises(BomiError, match=r"low < high.*'a'"):
         Problem("mine", {"a": (1.0, 1.0)}, np.sum)

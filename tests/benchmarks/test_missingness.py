@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from bomi import BomiError, Interval
-from bomi.benchmarks.functions import problem
+from bomi.benchmarks.functions import Problem, problem
 from bomi.benchmarks.missingness import Event, Events, HistoryGaps, initial, read_initial
 
 DRAWS = 10_000
@@ -93,6 +93,17 @@ def test_equal_probabilities_are_one_probability(most: int) -> None:
     for kind in ("per-run", "per-coordinate"):
         one, each = Events(0.3, 0.1, most=most, kind=kind), Events([0.3] * 3, [0.1] * 3, most=most, kind=kind)
         np.testing.assert_array_equal(drawn(one, 3, 300), drawn(each, 3, 300))
+
+
+def test_per_run_events_expose_only_what_can_fail() -> None:
+    """One of the first two parameters in half of the runs; the other two never."""
+    events = Events([0.5, 0.5, 0.0, 0.0], 0.1)
+    failed = np.array([events.draw(3, t, 4).failed for t in range(4000)])
+    assert not failed[:, 2:].any()
+    assert failed.sum(1).max() == 1
+    assert failed.any(1).mean() == pytest.approx(0.5, abs=4 * 0.5 / 4000**0.5)
+    assert failed[:, 0].mean() == pytest.approx(0.25, abs=4 * 0.44 / 4000**0.5)
+    assert not any(Events([0.0] * 3, 0.1, most=2).draw(0, t, 3).failed.any() for t in range(50))
 
 
 def test_per_coordinate_events_stop_at_the_first_failure() -> None:
@@ -235,6 +246,17 @@ def test_initial_data_is_uniform_and_gappy() -> None:
     assert gaps.any(axis=1).sum() == 1_200
     np.testing.assert_array_equal(data.recorded[~gaps], data.inputs[~gaps])
     np.testing.assert_array_equal(data.outcomes, chosen(data.inputs))
+
+
+def test_initial_data_is_recorded_where_it_took_place() -> None:
+    shifted = Problem("shifted", {"a": (0.0, 1.0)}, lambda x: x[:, 0] / 2, experiment=lambda x: (x / 2, x[:, 0] / 2))
+    data = initial(shifted, rows=20, gaps=HistoryGaps(share=0.5), seed=0)
+    asked = initial(Problem("as asked", {"a": (0.0, 1.0)}, lambda x: x[:, 0]), rows=20, seed=0)
+    np.testing.assert_array_equal(data.inputs, asked.inputs / 2)
+    np.testing.assert_array_equal(data.outcomes, data.inputs[:, 0])
+    known = ~np.isnan(data.recorded)
+    assert known.sum() == 10
+    np.testing.assert_array_equal(data.recorded[known], data.inputs[known])
 
 
 def test_initial_data_follows_from_the_seed() -> None:

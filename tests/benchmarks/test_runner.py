@@ -72,6 +72,30 @@ def test_the_function_is_evaluated_where_the_event_led_and_the_gap_is_told() -> 
     assert result.history_gaps.count == 0
 
 
+def test_equipment_that_goes_elsewhere_by_itself_is_told_with_its_gaps() -> None:
+    """It always ends at half of what was asked; the event hides one of the two, the other is told as it was."""
+    told: list[dict[str, float | None]] = []
+
+    def halved(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return x / 2, x.sum(1) / 2
+
+    half = Problem("half", {"a": (0.0, 1.0), "b": (0.0, 1.0)}, lambda x: halved(x)[1], experiment=halved)
+    original = bomi.Optimizer.tell
+
+    def spy(self: bomi.Optimizer, *given: object, actual: dict[str, float | None] | None = None) -> None:
+        told.append(dict(actual or {}))
+        original(self, *given, actual=actual)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bomi.Optimizer, "tell", spy)
+        result = run(half, "random", budget=8, seed=0, missing=Events([1.0, 0.0], 0.0))
+    assert result.events == 8
+    for one, outcome in zip(told[-8:], result.outcomes, strict=True):
+        assert one["a"] is None
+        assert one["b"] is not None
+        assert 0 <= outcome - one["b"] <= 0.5
+
+
 def test_without_events_nothing_goes_missing() -> None:
     result = run("branin", "mean", budget=3, seed=0, missing=None)
     assert result.events == 0

@@ -1,57 +1,55 @@
-"""The demonstration: a gappy history of heat treatments, and a furnace whose thermostat sometimes fails.
+"""The demonstration: a gappy history of heat treatments, and a furnace whose thermostats sometimes fail.
 
-The strength of an age-hardened alloy, made up but of the right shape: too short or too cool an ageing leaves it soft,
-too long or too hot overages it, and a poor quench loses some of what could harden.
+The alloy is the aluminium-scandium of `heat_treatment`: four stages, each a temperature and a time. Its strength comes
+from precipitates of a few nanometres, which too cool a furnace never makes and too hot a one coarsens or dissolves.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from bomi.benchmarks.heat_treatment import HeatTreatment, Trace
 from bomi.benchmarks.missingness import HistoryGaps
 from bomi.cells import Cell, Known
 from bomi.optimizer import Best, Optimizer, Suggestion
-from bomi.space import Categorical, Real, Space
+from bomi.space import Real, Space
 
+STAGES = range(1, 5)
+TEMPERATURES, TIMES = [f"te_{k}" for k in STAGES], [f"ti_{k}" for k in STAGES]
 SPACE = Space(
-    {
-        "temperature": Real(120, 240, step=1, unit="°C"),
-        "time": Real(0.5, 100, log=True, unit="h"),
-        "cooling": Real(1, 200, log=True, unit="K/s"),
-        "quench": Categorical(["water", "oil", "air"]),
-    }
+    {name: Real(1, 100 if name == "te_1" else 600, step=1, unit="°C") for name in TEMPERATURES}
+    | {name: Real(1, 360, step=1, unit="min") for name in TIMES}
 )
 OBJECTIVE, UNIT = "strength", "MPa"
-TOP = 480.0  # MPa, at the best setting
-NOISE = 3.0  # MPa
-FAILS = 0.3  # how often the thermostat does
-HISTORY_ROWS = 30
-CAUTION = (0.5, 0.5, 0.6, 1.0)  # the part of each parameter that the history covers
+TOP = 163.0  # MPa: the best treatment that is known
+NOISE = 1.0  # MPa, of a measurement
+FAILS, STRAYS = 0.35, 60.0  # how often a thermostat does, and then by how many °C
+HISTORY_ROWS, CAUTION = 30, 0.5  # the history's rows, and the part of each range that they cover
+
+ALLOY = HeatTreatment()
+
+
+def trace(setting: Mapping[str, Known]) -> Trace:
+    """The alloy along a treatment."""
+    return ALLOY.trace([float(setting[name]) for name in TEMPERATURES], [60 * float(setting[name]) for name in TIMES])
 
 
 def strength(setting: Mapping[str, Known]) -> float:
-    """The true strength in MPa; at most 480."""
-    temperature, time, cooling = (float(setting[name]) for name in ("temperature", "time", "cooling"))
-    ageing = math.log10(time / 8) + (temperature - 180) / 60  # the same hardening in less time where it is hotter
-    hardening = math.exp(-((ageing / 1.4) ** 2)) * (1 - 0.5 * ((temperature - 170) / 70) ** 2)
-    solute = {"water": 1.0, "oil": 0.93, "air": 0.8}[str(setting["quench"])]
-    return 200 + 280 * hardening * solute * (1 - 0.1 * math.log10(cooling / 40) ** 2)
+    """The true strength after a treatment, MPa."""
+    return float(trace(setting).strength[-1])
 
 
-def history(seed: int, rows: int = HISTORY_ROWS) -> pd.DataFrame:
-    """Past treatments, cautious ones: short, cool and slowly cooled. Four of five rows lack a value."""
-    rng = np.random.default_rng([seed, 0])
-    places = rng.random((rows, len(SPACE))) * CAUTION
-    settings = [SPACE.setting(place) for place in SPACE.expand(places)]
+def history() -> pd.DataFrame:
+    """Past treatments, cautious ones: none above 300 °C, no stage of more than three hours. Most rows lack a value."""
+    rng = np.random.default_rng([0, 0])
+    settings = [SPACE.setting(place) for place in SPACE.expand(CAUTION * rng.random((HISTORY_ROWS, len(SPACE))))]
     outcomes = [round(strength(setting) + rng.normal(0, NOISE), 1) for setting in settings]
-    frame = pd.DataFrame(settings).astype(object)
-    gaps = HistoryGaps(share=0.8).mask(rows, len(SPACE), rng)
-    return frame.mask(gaps, None).assign(**{OBJECTIVE: outcomes})
+    gaps = HistoryGaps(share=0.8).mask(HISTORY_ROWS, len(SPACE), rng)
+    return pd.DataFrame(settings).astype(object).mask(gaps, None).assign(**{OBJECTIVE: outcomes})
 
 
 @dataclass(frozen=True)
@@ -64,14 +62,32 @@ class Step:
 
 
 def experiment(suggestion: Suggestion, rng: np.random.Generator) -> Step:
-    """Run it. If the thermostat fails the furnace drifts, and nobody reads how hot it was."""
+    """Run it. If a stage's thermostat fails the furnace drifts, and nobody reads how hot it was."""
     happened = dict(suggestion)
     actual: dict[str, Cell] = {}
     if rng.random() < FAILS:
-        low, high = SPACE.parameters["temperature"].low, SPACE.parameters["temperature"].high  # type: ignore[union-attr]
-        happened["temperature"] = float(np.clip(float(suggestion["temperature"]) + rng.normal(0, 15), low, high))
-        actual["temperature"] = None
+        name = str(rng.choice(TEMPERATURES[1:]))  # the first stage is as good as cold
+        low, high = SPACE.parameters[name].low, SPACE.parameters[name].high  # type: ignore[union-attr]
+        happened[name] = float(np.clip(float(suggestion[name]) + rng.normal(0, STRAYS), low, high))
+        actual[name] = None
     return Step(suggestion, actual, round(strength(happened) + rng.normal(0, NOISE), 1))
+
+
+def summary(step: Step) -> dict[str, object]:
+    """A row that fits on any terminal: each stage as °C × minutes, and the stage whose thermostat failed."""
+    setting, predicted = step.suggestion, step.suggestion.predicted
+    return {
+        "id": setting.id,
+        **{f"stage {k}": f"{setting[f'te_{k}']:.0f}×{setting[f'ti_{k}']:.0f}" for k in STAGES},
+        "expected": f"{predicted.mean:.0f} ± {predicted.sd:.0f}" if predicted else None,
+        OBJECTIVE: step.outcome,
+        "failed": next((name.replace("te_", "stage ") for name in step.actual), None),
+    }
+
+
+def in_words(setting: Mapping[str, Known]) -> str:
+    """A treatment as a person would say it."""
+    return ", ".join(f"{setting[f'te_{k}']:.0f} °C for {setting[f'ti_{k}']:.0f} min" for k in STAGES)
 
 
 @dataclass(frozen=True)
@@ -83,15 +99,15 @@ class Demonstration:
     best: Best
 
     @property
-    def true_strength(self) -> float:
-        """What the recommended setting really reaches."""
-        return strength(self.best.setting or self.steps[-1].suggestion)
+    def setting(self) -> Mapping[str, Known]:
+        """The treatment that it recommends."""
+        return self.best.setting or self.steps[-1].suggestion
 
 
 def play(*, experiments: int = 10, seed: int = 0, done: Callable[[Step], None] = lambda step: None) -> Demonstration:
     """Learn from the history, then suggest and run experiments one by one."""
     optimizer = Optimizer(SPACE, objective=OBJECTIVE, seed=seed)
-    optimizer.tell(history(seed))
+    optimizer.tell(history())
     rng = np.random.default_rng([seed, 1])
     steps = []
     for _ in range(experiments):

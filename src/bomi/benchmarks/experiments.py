@@ -3,6 +3,7 @@
 performance   four functions, the paper's budgets: every method against the number of evaluations
 stability     Schwefel's function in five dimensions: rho, eta and v (events' frequency, size and number) varied
 heat          the heat treatment of an aluminium alloy, on this package's own simulator
+robot         a robot that looks for copper, on this package's own scene
 """
 
 from __future__ import annotations
@@ -38,17 +39,22 @@ class Experiment:
 
 
 def experiment(
-    name: str, *, initial: Path | None = None, quick: bool = False, methods: Sequence[str] | None = None
+    name: str,
+    *,
+    initial: Path | None = None,
+    quick: bool = False,
+    methods: Sequence[str] | None = None,
+    brenda: Path | None = None,
 ) -> Experiment:
     """The experiment of this name.
 
     `initial` is a folder of initial data to begin with instead of own seeded rows; `quick` gives a small version of
-    the same; `methods` replaces its methods.
+    the same; `methods` replaces its methods; `brenda` is a file of copper samples for the robot.
     """
     if name not in _CASES:
         raise BenchmarkError(f"unknown experiment {name!r}; the known ones are {', '.join(NAMES)}")
     title, cases = _CASES[name]
-    chosen = cases(initial)
+    chosen = [replace(case, problem=with_copper(case.problem, brenda)) for case in cases(initial)]
     if quick:
         chosen = [replace(case, budget=min(case.budget, QUICK_BUDGET)) for case in _thinned(chosen)]
     labels = tuple(one.label for one in contenders(methods or all_methods()))
@@ -85,6 +91,17 @@ def _heat(initial: Path | None) -> list[Case]:
     return [Case(problem="heat", budget=100, missing=events, gaps=HistoryGaps(share=0.8), initial=initial)]
 
 
+def _robot(initial: Path | None) -> list[Case]:
+    # One of X and Y is lost in half of the runs; how far the robot strays from what was asked is its own doing.
+    events = Events(rho=[0.5, 0.5, 0.0, 0.0], eta=0.0)
+    return [Case(problem="robot", label="robot", budget=100, missing=events, initial=initial)]
+
+
+def with_copper(problem: str, file: Path | None) -> str:
+    """The problem's name, with a file of copper samples if it is the robot's."""
+    return f"{problem}@{file}" if file is not None and problem == "robot" else problem
+
+
 def _thinned(cases: list[Case]) -> list[Case]:
     """The first and the last case of each varied setting, and every case that stands alone."""
     groups: dict[str, list[Case]] = {}
@@ -97,6 +114,7 @@ _CASES: dict[str, tuple[str, Callable[[Path | None], list[Case]]]] = {
     "performance": ("Performance on four functions", _performance),
     "stability": ("Stability on Schwefel's function in five dimensions", _stability),
     "heat": ("Heat treatment of an aluminium-scandium alloy", _heat),
+    "robot": ("A robot that looks for copper", _robot),
 }
 NAMES = tuple(_CASES)
 """The experiments that `experiment` knows."""

@@ -42,8 +42,10 @@ class Problem:
     """A function on a box, to be maximised.
 
     `function` takes (m, d) and gives (m,). `optimum` is the known maximum and `maximizer` one place where it
-    is taken; both are None where nobody knows them. `noise` is the standard deviation with which outcomes are measured.
-    With several outcomes, `function` gives (m, J), and the optimum is the hypervolume above the `reference` point.
+    is taken; both are None where nobody knows them. Where an experiment may take place elsewhere than it was
+    asked for, `experiment` takes what was asked (m, d) and gives where it took place (m, d) and the values (m,).
+    `noise` is the standard deviation with which outcomes are measured. With several outcomes, `function` gives (m, J),
+    and the optimum is the hypervolume above the `reference` point.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Problem:
     function: Function
     optimum: float | None = None
     maximizer: tuple[float, ...] | None = None
+    experiment: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
     noise: float = 0.0
     reference: tuple[float, ...] | None = None
 
@@ -74,15 +77,27 @@ class Problem:
         """The number of parameters."""
         return len(self.bounds)
 
-    def __call__(self, x: FloatArray) -> FloatArray:  # (..., d) -> (...)
+    def __call__(self, x: FloatArray) -> FloatArray:  # (..., d) -> (...) or (..., J)
         """The value at one point (d,) or at many (m, d); `float()` makes a number of a single one."""
+        x = self._inputs(x)
+        several = () if self.reference is None else (len(self.reference),)
+        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape((*x.shape[:-1], *several))
+
+    def evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:  # (..., d) -> (..., d), (...)
+        """Where the experiment takes place if x is asked for, and its value there."""
+        x = self._inputs(x)
+        if self.experiment is None:
+            return x, self(x)
+        actual, values = self.experiment(x.reshape(-1, self.dim))
+        return np.asarray(actual, dtype=float).reshape(x.shape), np.asarray(values, dtype=float).reshape(x.shape[:-1])
+
+    def _inputs(self, x: FloatArray) -> FloatArray:
         x = np.asarray(x, dtype=float)
         if x.ndim == 0 or x.shape[-1] != self.dim:
             raise BenchmarkError(
                 f"problem {self.name!r} takes {self.dim} inputs in the last axis, but got the shape {x.shape}"
             )
-        outcomes = () if self.reference is None else (len(self.reference),)
-        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape((*x.shape[:-1], *outcomes))
+        return x
 
     def measured(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
         """True values as they are measured."""

@@ -71,7 +71,7 @@ class Initial(NamedTuple):
 
 
 def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None, seed: int) -> Initial:
-    """Rows drawn uniformly from the problem's box, their outcomes, and what is recorded of them.
+    """Experiments asked for uniformly in the problem's box, their outcomes, and what is recorded of them.
 
     Without `gaps` the paper's are used: 80 % of the rows lack one value.
     """
@@ -80,8 +80,8 @@ def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None
     low, high = corners(problem.bounds)
     inputs = _stream(seed, _INPUTS).uniform(low, high, (rows, problem.dim))
     mask = (gaps or HistoryGaps()).mask(rows, problem.dim, _stream(seed, _GAPS))
-    outcomes = problem.measured(problem(inputs), measuring(seed, 0))
-    return Initial(inputs, np.where(mask, np.nan, inputs), outcomes)
+    inputs, values = problem.evaluate(inputs)
+    return Initial(inputs, np.where(mask, np.nan, inputs), problem.measured(values, measuring(seed, 0)))
 
 
 def measuring(seed: int, t: int) -> np.random.Generator:
@@ -121,11 +121,11 @@ class Events:
 
     `kind`, with v = `most`, never more than d:
 
-    - "per-run" (the paper's text): the run exposes some parameters, their number uniform in 1..v and they
-      themselves chosen at random; with probability rho all of them fail, else none. Where each parameter has
-      its own rho, one u, uniform in [0, 1], is drawn for the run, and the exposed parameter i fails if
-      u < rho_i. So with v = 1 parameter i fails with probability rho_i / d, and an event has probability
-      mean(rho).
+    - "per-run" (the paper's text): the run exposes some of the parameters with rho > 0, their number uniform in
+      1..v and they themselves chosen at random; with probability rho all of them fail, else none. Where each
+      parameter has its own rho, one u, uniform in [0, 1], is drawn for the run, and the exposed parameter i
+      fails if u < rho_i. So with v = 1 and k parameters that can fail, parameter i fails with probability
+      rho_i / k, and an event has the mean probability of those k.
     - "per-coordinate" (the authors' program): parameter after parameter fails with probability rho_i, each by
       itself, until v have failed. With one rho an event has probability 1 - (1 - rho)^d.
 
@@ -170,7 +170,9 @@ class Events:
 def _per_run(rho: FloatArray, most: int, rng: np.random.Generator) -> BoolArray:  # (d,)
     place = rng.permutation(rho.size)
     u, v = rng.random(2)
-    failed: BoolArray = (place < _count(most, rho.size, v)) & (u < rho)
+    can_fail = rho > 0
+    rank = np.argsort(np.argsort(np.where(can_fail, place, rho.size)))  # among those that can fail
+    failed: BoolArray = (rank < _count(most, max(int(can_fail.sum()), 1), v)) & (u < rho)
     return failed
 
 

@@ -18,14 +18,16 @@ from bomi.errors import BenchmarkError
 def find_problem(name: str) -> Problem:
     """The problem of this name.
 
-    `alpine`, `alpine3d`: a function; `heat`: the heat treatment of an aluminium alloy; `noisybranin`,
-    `branincurrin` and others of `outcomes`: noise, or two outcomes; `my_module:my_problem`: a
-    `Problem` of your own, or a function without arguments that makes one, in a module of the current folder or an
-    installed one.
+    `alpine`, `alpine3d`: a function; `heat`: the heat treatment of an aluminium alloy; `robot`: the robot that looks
+    for copper, `robot@FILE` with the samples of a file; `noisybranin`, `branincurrin` and others of `outcomes`: noise,
+    or two outcomes; `my_module:my_problem`: a `Problem` of your own, or a function without arguments that makes one, in
+    a module of the current folder or an installed one.
 
     >>> find_problem("heat").dim
     8
     """
+    if name.startswith("robot@"):
+        return _robot(name.removeprefix("robot@"))
     if ":" in name:
         return _own(name)
     if name.lower() in OTHERS:
@@ -75,6 +77,27 @@ def _heat() -> Problem:
     return Problem("heat", dict(BOUNDS), strength)
 
 
-SIMULATORS: dict[str, Callable[[], Problem]] = {"heat": _heat}
+def _robot(file: str | None = None) -> Problem:
+    from bomi.benchmarks.robot import BOUNDS, Robot, synthetic_copper
+
+    robot = Robot(file)
+    low, high = functions.corners(BOUNDS)
+
+    def survey(x: FloatArray) -> tuple[FloatArray, FloatArray]:  # (m, 4) -> (m, 4), (m,)
+        surveys = [robot.survey(*row) for row in x]
+        places = np.array([drive.place for drive, _ in surveys])
+        actual = np.clip(np.concatenate([places, x[:, 2:]], axis=1), low, high)
+        return actual, np.array([copper for _, copper in surveys])
+
+    own = robot.copper is synthetic_copper()
+    return Problem(
+        "robot" if own else f"robot-{robot.copper.digest}",
+        dict(BOUNDS),
+        lambda x: survey(x)[1],
+        experiment=survey,
+    )
+
+
+SIMULATORS: dict[str, Callable[[], Problem]] = {"heat": _heat, "robot": _robot}
 """The problems that are simulated rather than computed from a formula."""
 OTHERS = {**SIMULATORS, **OUTCOMES}

@@ -106,13 +106,15 @@ def run(
         suggestion = optimizer.ask()
         seconds.append(time.perf_counter() - start)
         asked = np.array([suggestion[name] for name in names], dtype=float)
-        actual = recorded = asked
+        tried, failed = asked, np.zeros(problem.dim, dtype=bool)
         if missing is not None:
             event = missing.draw(seed, t, problem.dim)
-            actual, recorded = event.apply(asked, problem.bounds)
-            events += bool(event.failed.any())
-        values.append(problem(actual))
-        outcome = problem.measured(values[-1], missingness.measuring(seed, t)).tolist()
+            tried, failed = event.apply(asked, problem.bounds)[0], event.failed
+            events += bool(failed.any())
+        actual, value = problem.evaluate(tried)
+        values.append(value)
+        outcome = problem.measured(value, missingness.measuring(seed, t)).tolist()
+        recorded = np.where(failed, np.nan, actual)
         known = chosen.view.evaluation(asked, actual, recorded)
         differs = {name: cell for name, cell in _cells(names, known).items() if cell != suggestion[name]}
         measured = dict(zip(told_as, np.atleast_1d(outcome).tolist(), strict=True))
