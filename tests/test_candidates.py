@@ -175,6 +175,14 @@ def test_taken_points_are_left_alone():
         maximize(lambda x: x[:, 0] + 0.1 * x[:, 1], space, seed=0, taken=taken)
 
 
+def test_where_all_that_was_looked_at_is_taken_another_point_is_found():
+    space = Space({"n": Integer(0, 99), "m": Integer(0, 99)})  # too many to enumerate
+    raw = space_filling(space, 4, seed=0)
+    place, _ = maximize(lambda x: x[:, 0], space, seed=0, raw=raw, taken=raw)
+    again, _ = maximize(lambda x: 0 * x[:, 0], space, seed=0, raw=raw, taken=torch.cat([raw, place[None]]))
+    assert (raw != again).any(-1).all()
+
+
 def test_a_taken_optimum_gives_another_point():
     at = target(1.0, 1.0, 1.0)
     place, _ = maximize(bowl(at), BOX, seed=0, taken=at[None])

@@ -26,7 +26,8 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 RAW = 512
 RESTARTS = 8
 NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
-NOMINEES_OF_BATCH = 96  # for every point of a batch
+NOMINEES_OF_BATCH = 96  # for the points of a batch
+SHARERS = 16  # points of a batch that share them
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
@@ -109,8 +110,9 @@ def maximize(
         found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
         free = ~_are_taken(found, taken)
-        if not free.any():
-            raise _nothing_free(len(taken))
+        if not free.any():  # any other then
+            found = first_free(space, space_filling(space, RAW, seed=seed), taken)[None]
+            return found[0], float(_evaluate(score, found)[0])
         found, values = found[free], values[free]
     best = int(values.argmax())
     return found[best], float(values[best])

@@ -443,7 +443,7 @@ class Optimizer:
             taken = torch.cat([pending, *(place[None] for place in places)])
             scouts = [score(each, k) for each in outlook.worlds()]
             seed = self._draw_seed(rows + k)
-            if k == 0 and count > 1 and self.method.points is None:
+            if k % candidates.SHARERS == 0 and count > 1 and self.method.points is None:
                 shared = candidates.nominees(scouts, self.space, seed=seed, starts=fit.good_rows)
             place, _ = candidates.maximize(
                 score(outlook, k),
