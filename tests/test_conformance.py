@@ -23,11 +23,25 @@ MIXED = bomi.Space(
     }
 )
 
+KITCHEN = bomi.Space(
+    {
+        "flour": (0, 1),
+        "water": (0, 1),
+        "oil": (0, 1),
+        "eggs": bomi.Integer(0, 4),
+        "oven": bomi.Ordinal(["cool", "warm", "hot"]),
+    },
+    constraints=[
+        bomi.Linear({"flour": 1, "water": 1, "oil": 1}, equals=1),
+        bomi.Linear({"water": 1, "eggs": 0.1}, max=0.7),
+    ],
+)
+
 
 def table(space, count=8, *, gaps=(), seed=0, outcomes=None):
     """Random rows with gaps at the given (row, parameter) places."""
     generator = np.random.default_rng(seed)
-    settings = [space.from_unit(space.expand(generator.random(len(space)))) for _ in range(count)]
+    settings = [space.from_unit(place) for place in space.draw(count, generator)]
     frame = pd.DataFrame(settings, columns=list(space.names), dtype=object)
     for row, name in gaps:
         frame.loc[row, name] = None
@@ -85,6 +99,7 @@ CASES = {
         bomi.Space({"p": ["x", "y"], "q": [1, 2, 5]}),
         table(bomi.Space({"p": ["x", "y"], "q": [1, 2, 5]}), gaps=[(0, "p"), (1, "q")]),
     ),
+    "ordered levels and constraints": (KITCHEN, table(KITCHEN, 12, gaps=[(i, KITCHEN.names[i % 5]) for i in range(9)])),
     "stated uncertainties": (CUBE, stated()),
     "pending rows": (CUBE, pending()),
     "asked values": (CUBE, asked()),
@@ -102,6 +117,7 @@ def fresh(space, frame, method, **options):
 
 def assert_inside(space, setting):
     assert list(setting) == list(space.names)
+    assert space.broken(setting) == []
     for name, value in setting.items():
         parameter = space.parameters[name]
         assert parameter.contains(value)

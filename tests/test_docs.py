@@ -77,7 +77,9 @@ def test_the_campaign_in_the_description_of_the_files_is_one(tmp_path):
     assert tomllib.loads(text)
     path = tmp_path / "campaign.toml"
     path.write_text(text, encoding="utf-8")
-    assert list(Campaign.read(path).space.names) == ["temperature", "time", "passes", "quench"]
+    space = Campaign.read(path).space
+    assert list(space.names) == ["temperature", "time", "passes", "quench", "pressure"]
+    assert [str(constraint) for constraint in space.constraints] == ["temperature + 20 pressure <= 500"]
 
 
 WITH_PROGRAMS = [path for path in DOCUMENTS if programs(path)]

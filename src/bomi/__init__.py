@@ -10,8 +10,9 @@
 from typing import TYPE_CHECKING, Any
 
 from bomi.cells import Interval, Normal
+from bomi.constraints import Linear
 from bomi.errors import BomiError
-from bomi.space import Categorical, Integer, Real, Space
+from bomi.space import Categorical, Integer, Ordinal, Real, Space
 
 if TYPE_CHECKING:
     from bomi.methods import METHODS, Method, method
@@ -26,9 +27,11 @@ __all__ = [
     "Front",
     "Integer",
     "Interval",
+    "Linear",
     "Method",
     "Normal",
     "Optimizer",
+    "Ordinal",
     "Prediction",
     "Real",
     "Space",

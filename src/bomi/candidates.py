@@ -1,7 +1,8 @@
 """The point of the space with the best score.
 
 Sobol points and the surroundings of good rows are scored; the best of them climb by L-BFGS along the continuous
-columns, side by side, and by single changes along the discrete ones. A small discrete space is enumerated.
+columns, side by side, and by single changes along the discrete ones. A small discrete space is enumerated. With
+constraints every point on the way keeps them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.quasirandom import SobolEngine
 
+from bomi import feasible
 from bomi.errors import SuggestionError
 from bomi.space import Space
 
@@ -32,11 +34,13 @@ ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
 ROUNDS = 12  # at most, of alternating between continuous and discrete moves
-SAME = 1e-9  # points closer than this are one point
+SAME = 2e-6  # points closer than this are one setting, rounded as a person would set it
 
 
 def space_filling(space: Space, count: int, *, seed: int, skip: int = 0) -> Tensor:
     """Scrambled Sobol points, the same sequence for the same seed.  (count, d)"""
+    if space.constraints:
+        return feasible.spread(space, count, seed=seed, skip=skip)
     engine = SobolEngine(len(space), scramble=True, seed=seed).fast_forward(skip)
     return torch.from_numpy(space.expand(engine.draw(count, dtype=torch.float64).numpy()))
 
@@ -98,7 +102,7 @@ def maximize(
         found = _every_point(space)
         values = _evaluate(score, found)
     elif points is not None:
-        found = space_filling(space, points, seed=seed)
+        found = _even_points(space, points, seed)
         values = _evaluate(score, found)
     else:
         most = NOMINEES if raw is None else len(raw)
@@ -111,7 +115,7 @@ def maximize(
     if taken is not None and len(taken):
         free = ~_are_taken(found, taken)
         if not free.any():  # any other then
-            found = first_free(space, space_filling(space, RAW, seed=seed), taken)[None]
+            found = first_free(space, _even_points(space, RAW, seed), taken)[None]
             return found[0], float(_evaluate(score, found)[0])
         found, values = found[free], values[free]
     best = int(values.argmax())
@@ -129,20 +133,28 @@ def nominees(
     return None if _is_enumerable(space) else _nominated(_raw_points(space, seed, starts), scouts, most)
 
 
+def _even_points(space: Space, count: int, seed: int) -> Tensor:
+    """Many points, evenly over the space: Sobol points, or random ones that keep the constraints.  (count, d)"""
+    if not space.constraints:
+        return space_filling(space, count, seed=seed)
+    return torch.from_numpy(space.draw(count, np.random.default_rng(seed)))
+
+
 def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
     """Sobol points; the starts with their surroundings; the starts with one parameter elsewhere.  (m, d)
 
     The last find what no step from a good row and no random point does: one parameter's better region, with the others
     kept as they are.
     """
-    points = [space_filling(space, RAW, seed=seed)]
+    points = [_even_points(space, RAW, seed)]
     if starts is not None and len(starts):
         starts = torch.unique(starts, dim=0)
         generator = torch.Generator().manual_seed(seed)
         around = starts.repeat(AROUND, 1)
         reach = torch.logspace(-3, -0.5, AROUND, dtype=torch.float64).repeat_interleave(len(starts))[:, None]
         around = around + reach * torch.randn(around.shape, generator=generator, dtype=torch.float64)
-        points += [torch.from_numpy(space.snap(torch.cat([starts, around]).numpy()))]
+        near = torch.from_numpy(space.snap(torch.cat([starts, around]).numpy()))
+        points += [feasible.around(space, near) if space.constraints else near]
         points += [_elsewhere(space, starts, generator)]
     return torch.cat(points)
 
@@ -151,7 +163,11 @@ def _near_points(space: Space, seed: int, within: Region) -> Tensor:
     """Sobol points within a region.  (m, d)"""
     engine = SobolEngine(space.dim, scramble=True, seed=seed)
     points = within.center + within.radius * (2 * engine.draw(RAW, dtype=torch.float64) - 1)
-    return torch.from_numpy(space.snap(points.numpy()))
+    near = torch.from_numpy(space.snap(points.numpy()))
+    if space.constraints:
+        near = feasible.around(space, near)
+        near = near if len(near) >= RESTARTS else _even_points(space, RAW, seed)
+    return near
 
 
 def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tensor:
@@ -164,7 +180,7 @@ def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tens
         every[..., j] = places
         block = points.unsqueeze(1).repeat(1, ELSEWHERE, 1)
         block[..., columns] = torch.from_numpy(space.expand(every.numpy()))[..., columns]
-        moved.append(block.flatten(0, 1))
+        moved.append(feasible.around(space, block.flatten(0, 1), j) if space.constraints else block.flatten(0, 1))
     return torch.cat(moved)
 
 
@@ -195,19 +211,24 @@ def _climb(score: Score, space: Space, points: Tensor, within: Region | None) ->
         [parameter.levels is None for parameter in space.parameters.values() for _ in range(parameter.width)]
     )
     if continuous.any():
-        points = _ascend(score, points, continuous, within)
+        points = _ascend(score, space, points, continuous, within)
     values = _evaluate(score, points)
     for _ in range(0 if continuous.all() else ROUNDS):
         moved, better = _best_change(score, space, points, values)
         if not (better > values).any():
             break
-        points = _ascend(score, moved, continuous, within) if continuous.any() else moved
+        points = _ascend(score, space, moved, continuous, within) if continuous.any() else moved
         values = _evaluate(score, points)
     return points, values
 
 
-def _ascend(score: Score, points: Tensor, free: Tensor, within: Region | None) -> Tensor:
+def _ascend(score: Score, space: Space, points: Tensor, free: Tensor, within: Region | None) -> Tensor:
     """L-BFGS within the cube, or the region, along the free columns, all points side by side."""
+    low, high = torch.zeros(len(free), dtype=torch.float64), torch.ones(len(free), dtype=torch.float64)
+    if within is not None:
+        low, high = (within.center - within.radius).clamp(0, 1), (within.center + within.radius).clamp(0, 1)
+    if bool(free[[space.columns[j].start for j in space.constrained]].any()):
+        return feasible.climb(score, space, points, free, low, high)
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         moving = torch.from_numpy(flat).requires_grad_()
@@ -217,9 +238,6 @@ def _ascend(score: Score, points: Tensor, free: Tensor, within: Region | None) -
             (gradient,) = torch.autograd.grad(value.sum(), moving)
         return value.detach().numpy(), gradient.numpy()
 
-    low, high = torch.zeros(len(free), dtype=torch.float64), torch.ones(len(free), dtype=torch.float64)
-    if within is not None:
-        low, high = (within.center - within.radius).clamp(0, 1), (within.center + within.radius).clamp(0, 1)
     bounds = list(zip(low[free].tolist(), high[free].tolist(), strict=True))
     found, _, _ = fmin_l_bfgs_b_batched(
         loss,
@@ -237,15 +255,19 @@ def _ascend(score: Score, points: Tensor, free: Tensor, within: Region | None) -
 
 def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     """Each point after the best single change of a discrete parameter, if there is a better one."""
-    changed, origin = [], []
+    changed, origin, parameters = [], [], []
     for i, point in enumerate(points):
-        for parameter, columns in zip(space.parameters.values(), space.columns, strict=True):
+        for j, (parameter, columns) in enumerate(zip(space.parameters.values(), space.columns, strict=True)):
             for other in parameter.neighbors(point[columns].numpy()):
                 move = point.clone()
                 move[columns] = torch.tensor(other, dtype=point.dtype)
                 changed.append(move)
                 origin.append(i)
+                parameters.append(j)
     moves = torch.stack(changed)
+    if space.constraints:
+        moves, which = feasible.exchange(space, moves, torch.tensor(parameters))
+        origin = [origin[m] for m in which.tolist()]
     scores = _evaluate(score, moves)
     best_points, best_values = points.clone(), values.clone()
     for i, move, value in zip(origin, moves, scores, strict=True):
@@ -257,9 +279,10 @@ def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> 
 def _every_point(space: Space) -> Tensor:
     """All points of a discrete space.  (m, d)"""
     each = [parameter.every() for parameter in space.parameters.values()]
-    return torch.tensor(
+    points = torch.tensor(
         [[u for part in point for u in part] for point in itertools.product(*each)], dtype=torch.float64
     )
+    return points[torch.from_numpy(space.holds(points.numpy()))]
 
 
 @torch.no_grad()

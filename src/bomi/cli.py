@@ -26,6 +26,8 @@ from bomi.errors import BomiError
 if TYPE_CHECKING:
     from bomi.optimizer import Prediction
 
+SHOWN_NOTES = 20
+
 app = typer.Typer(
     name="bomi",
     help="Finds the best settings of an experiment some of whose inputs are missing, from the table you already keep.",
@@ -158,15 +160,18 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
         summary, sheet = summarize(experiments), experiments.sheet
     records = [vars(column) for column in summary.columns]
     counts = {name: value for name, value in vars(summary).items() if name != "columns"}
-    document = {"file": str(table), **counts, "columns": records, "notes": list(sheet.notes)}
+    notes = [*sheet.notes, *counts.pop("broken")]
+    document = {"file": str(table), **counts, "columns": records, "notes": notes}
     _print(records, shape, document)
     written = f"{NAMES[sheet.separator]}-separated" if sheet.lines is not None else "a workbook"
     _say(
         f"{table} is fine ({written}): {summary.rows} rows, {summary.outcomes} with an outcome, {summary.pending} "
         f"pending, {summary.failed} failed; {summary.complete} with every input known"
     )
-    for note in sheet.notes:
+    for note in notes[:SHOWN_NOTES]:
         _say(f"{table}: {note}")
+    if len(notes) > SHOWN_NOTES:
+        _say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
 
 
 @app.command(epilog="Example: bomi suggest lab.csv -n 2 --append")
@@ -230,7 +235,10 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     judged = any(not _missing(record["worth"]) for record in records)
     if shape is Format.table and not judged:
         records = [{name: value for name, value in record.items() if name != "worth"} for record in records]
-    _print(records, shape, records)
+    shown = [_with_shares(record) for record in records]
+    if shape is Format.table and not any(record["probabilities"] for record in shown):
+        shown = [{name: value for name, value in record.items() if name != "probabilities"} for record in shown]
+    _print(shown, shape, records)
     if not records:
         _say(f"{table} has no gap: every input is known")
     elif not judged:
@@ -392,6 +400,13 @@ def _print_csv(records: Sequence[Mapping[str, Any]]) -> None:
     if records:
         writer.writerow([cell(name) for name in records[0]])
     writer.writerows([cell(value) for value in record.values()] for record in records)
+
+
+def _with_shares(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A gap with its probabilities as one text, the likeliest value first."""
+    shares = record["probabilities"] if isinstance(record["probabilities"], Mapping) else {}
+    likely = sorted((item for item in shares.items() if item[1] > 0), key=lambda item: -item[1])
+    return {**record, "probabilities": ", ".join(f"{cells.text(value)} {share:.0%}" for value, share in likely) or None}
 
 
 def _text(value: object) -> str:

@@ -41,7 +41,8 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     problems: Annotated[
-        list[str], typer.Argument(metavar="PROBLEM...", help="alpine, hartmann6, heat, robot, my_module:f")
+        list[str],
+        typer.Argument(metavar="PROBLEM...", help="alpine, hartmann6, heat, robot, reactor, blend, my_module:f"),
     ],
     methods: Methods = DEFAULT_METHODS,
     repeats: Repeats = 10,

@@ -13,7 +13,7 @@ from bomi import cells
 from bomi.cells import Known
 from bomi.observations import Row
 from bomi.optimizer import Best, Front, Optimizer, Prediction, Suggestion
-from bomi.space import Array, Space
+from bomi.space import Array, Integer, Real, Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -201,4 +201,4 @@ def _distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequen
 
 def _span(space: Space, name: str) -> float:
     parameter = space.parameters[name]
-    return 1.0 if parameter.kind == "categorical" else parameter.high - parameter.low  # type: ignore[union-attr]
+    return parameter.high - parameter.low if isinstance(parameter, Real | Integer) else 1.0

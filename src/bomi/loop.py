@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ from bomi.errors import TableError
 from bomi.files import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
 from bomi.names import DEFAULT
 from bomi.optimizer import Best, Front, Optimizer, Suggestion
-from bomi.space import Categorical
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,18 +105,10 @@ def _best(optimizer: Optimizer) -> Best | None:
 
 
 def gaps(loaded: Study) -> pd.DataFrame:
-    """The gaps, the one most worth looking up first; rows by line number, categories with the likeliest value."""
+    """The gaps, the one most worth looking up first; rows by line number."""
     frame = insight.ranked_gaps(loaded.optimizer)
-    draws = {(gap.row, gap.parameter): gap.draws for gap in loaded.optimizer.gap_draws()}
-    likely = []
-    for row, name in zip(frame["row"], frame["parameter"], strict=True):
-        found = Counter(draws.get((row, name), ()))
-        category = isinstance(loaded.optimizer.space.parameters[name], Categorical)
-        value, times = found.most_common(1)[0] if found and category else ("", 0)
-        likely.append(f"{value} ({times / found.total():.0%})" if times else "")
     rows = loaded.experiments.rows
     frame.insert(1, "id", [rows[row].id or "" for row in frame["row"]])
-    frame.insert(list(frame.columns).index("95 %") + 1, "likely", likely)
     return frame.assign(row=[loaded.experiments.numbers[row] for row in frame["row"]])
 
 

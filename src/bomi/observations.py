@@ -11,7 +11,7 @@ from bomi import cells
 from bomi.cells import Cell, Interval, Known, Normal
 from bomi.errors import CellError, TableError
 from bomi.objectives import ERROR
-from bomi.space import IDENTITY, RESERVED, Categorical, Parameter, Real, Space
+from bomi.space import IDENTITY, RESERVED, Integer, Parameter, Real, Space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def read_cell(parameter: Parameter, value: object, *, keep_outside: bool = False
 
 
 def _overlaps(interval: Interval, parameter: Parameter) -> bool:
-    return not isinstance(parameter, Categorical) and interval.low < parameter.high and parameter.low < interval.high
+    return isinstance(parameter, Real | Integer) and interval.low < parameter.high and parameter.low < interval.high
 
 
 def read_outcome(value: object) -> float | None:
@@ -131,7 +131,7 @@ def read_columns(
     error_names = {name + ERROR: name for name in objectives}
     expected = {*space.names, *objectives, IDENTITY, *asked_names, *error_names}
     unexpected = [name for name in columns if name not in expected]
-    missing = [name for name in (*space.names, *objectives) if name not in columns]
+    missing = [name for name in (*space.names, *objectives) if name not in columns and _default(space, name) is None]
     if missing:
         beside = f"; unexpected columns: {', '.join(map(repr, unexpected))}" if unexpected else ""
         raise TableError(f"the table lacks {', '.join(map(repr, missing))}{beside}")
@@ -161,6 +161,7 @@ def read_columns(
                 values.append(None)
         return values
 
+    columns = {**{name: [None] * count for name in space.names}, **columns}
     recorded = {
         name: column(
             name,
@@ -174,6 +175,15 @@ def read_columns(
         for title, name in asked_names.items()
         if title in columns
     }
+    for name, p in space.parameters.items():
+        if p.default is not None:
+            known = asked.get(name, [None] * count)
+            for i, (value, label) in enumerate(zip(columns[name], labels, strict=True)):
+                if recorded[name][i] is None and known[i] is None and _is_blank(value):
+                    try:
+                        recorded[name][i] = read_cell(p, p.default, keep_outside=keep_outside)
+                    except CellError as error:
+                        problems.append(Problem(label, name, f"the default {error}"))
     size = sys.float_info.max
     outcomes = {
         name: column(name, lambda value: FAILED if is_failed(value) else read_outcome(value), -size, size)
@@ -209,6 +219,16 @@ def read_columns(
         )
         for i in range(count)
     ]
+
+
+def _default(space: Space, name: str) -> Known | None:
+    parameter = space.parameters.get(name)
+    return parameter.default if parameter is not None else None
+
+
+def _is_blank(value: object) -> bool:
+    """Whether nothing was typed: a `?` or `NA` says that nobody knows, an empty cell that nobody varied it."""
+    return not isinstance(value, str) or not value.strip()
 
 
 def table_error(problems: Sequence[Problem]) -> TableError:
@@ -300,6 +320,8 @@ class Observations:
         table: dict[str, list[object]] = {IDENTITY: [row.id for row in self.rows]}
         for name in self.space.names:
             table[name] = [row.recorded[name] for row in self.rows]
+            if _default(self.space, name) is not None:  # a blank would be taken for it
+                table[name] = ["?" if cell is None else cell for cell in table[name]]
         for name in self.objectives:
             table[name] = [FAILED if row.failed else row.outcomes.get(name) for row in self.rows]
             if any(name in row.errors for row in self.rows):

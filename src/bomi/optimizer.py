@@ -25,7 +25,7 @@ from bomi.names import DEFAULT
 from bomi.objectives import Objective, check_names, read_objectives
 from bomi.observations import Observations, Row, is_failed, read_cell, read_columns, read_error, read_outcome
 from bomi.outlook import Outlook
-from bomi.space import IDENTITY, RESERVED, Array, Space
+from bomi.space import IDENTITY, RESERVED, Array, Categorical, Ordinal, Parameter, Space
 from bomi.surrogates.gaussian_process import GaussianProcess
 from bomi.surrogates.success import Success, learn_success
 from bomi.worlds import Completed, Scaling, Table
@@ -360,6 +360,8 @@ class Optimizer:
             )
         changed = {name: self._cell(name, cell, keep) for name, cell in actual.items()}
         if not isinstance(experiment, Suggestion):
+            known = {name: p.default for name, p in self.space.parameters.items() if p.default is not None}
+            experiment = {**known, **experiment}  # what was not varied then
             missing = [name for name in self.space.names if name not in experiment]
             beside = [name for name in experiment if name not in self.space.names]
             if missing:
@@ -403,7 +405,9 @@ class Optimizer:
     def _ask(self, count: int) -> list[Suggestion]:
         """The next experiments; nothing is pending before all of them are found."""
         places, note = self._next_places(count)
-        settings = [self.space.setting(place.numpy()) for place in places]
+        settings: list[dict[str, Known]] = []
+        for place in places:
+            settings.append(self._unasked(self.space.setting(place.numpy()), settings))
         predicted = self.predict(settings) if self._has_model() else [None] * count
         observations, suggestions = self._observations, []
         for setting, expected in zip(settings, predicted, strict=True):
@@ -412,6 +416,15 @@ class Optimizer:
             suggestions.append(suggestion)
         self._observations = observations
         return suggestions
+
+    def _unasked(self, setting: dict[str, Known], before: Sequence[dict[str, Known]]) -> dict[str, Known]:
+        """The setting, or where rounding has made it one that is pending or in the same batch, another one."""
+        asked = [*(dict(row.asked) for row in self._observations.pending), *before]
+        if setting not in asked:
+            return setting
+        spare = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(len(self._observations.rows)))
+        others = [self.space.setting(place) for place in spare.numpy()]
+        return next((other for other in others if other not in asked), setting)
 
     def _has_model(self) -> bool:
         """Whether the method learns, and has enough rows to."""
@@ -464,8 +477,7 @@ class Optimizer:
     def _spread_points(self, rows: int) -> Tensor:
         """Points for a method that has learned nothing yet: uniform if it never does, else evenly spread.  (m, d)"""
         if self.method.acquisition is None:
-            uniform = np.random.default_rng(self._draw_seed(rows)).random((_SPARE, len(self.space)))
-            return torch.from_numpy(self.space.expand(uniform))
+            return torch.from_numpy(self.space.draw(_SPARE, np.random.default_rng(self._draw_seed(rows))))
         points = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
         success = self._learn().success
         if success is None:
@@ -566,8 +578,10 @@ class Optimizer:
             predicted = self.predict([setting])[0]
         else:
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
-            setting = known if len(known) == len(self.space) else None
+            setting = known if len(known) == len(self.space) and not self.space.broken(known) else None
             note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
+            if self.space.broken(known):
+                note = "no model, and the best row seen breaks a constraint"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcome
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note)
 
@@ -677,8 +691,11 @@ class Optimizer:
         world_row = {int(row): i for i, row in enumerate(rows)}
         numbers = [i for i, row in enumerate(self._observations.rows) if not row.pending]
         found = []
-        for i, j in fit.table.gaps.nonzero().tolist():
+        every = [(i, j) for i in range(len(fit.rows)) for j in range(len(self.space))]
+        for i, j in every:
             name, row = self.space.names[j], fit.rows[i]
+            if isinstance(row.recorded[name], Known):
+                continue
             draws: tuple[Known, ...] = ()
             if i in world_row:
                 columns = many[:, world_row[i], self.space.columns[j]].numpy()
@@ -706,6 +723,8 @@ class Optimizer:
     def gaps(self) -> pd.DataFrame:
         """What is known of each value that is not known exactly, in the parameter's own unit, the worthiest first.
 
+        Of a category or an ordered level, `probabilities` maps each of its values to its probability.
+
         `worth` is how much the best outcome that can be predicted depends on the value, in the outcome's unit: its
         square is the part of the variance of the predicted best outcome that knowing the value would take away. Of
         several outcomes it is the largest, each as a share of the standard deviation of its own rows.
@@ -714,16 +733,20 @@ class Optimizer:
 
         _, best = self._many_worlds()
         outcomes = self._best_outcomes(best) if best is not None else [None]
-        found = [
-            {
-                "row": gap.row,
-                "parameter": gap.parameter,
-                **_summary(gap.draws),
-                "worth": max(_worth(gap.draws, one) for one in outcomes),
-            }
-            for gap in self.gap_draws()
-        ]
-        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth"]
+        found = []
+        for gap in self.gap_draws():
+            parameter = self.space.parameters[gap.parameter]
+            words = isinstance(parameter, Categorical) or not all(isinstance(draw, int | float) for draw in gap.draws)
+            found.append(
+                {
+                    "row": gap.row,
+                    "parameter": gap.parameter,
+                    **_summary(() if words else gap.draws),
+                    "probabilities": _probabilities(parameter, gap.draws),
+                    "worth": max(_worth(gap.draws, one, words=words) for one in outcomes),
+                }
+            )
+        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "probabilities", "worth"]
         return pd.DataFrame(found, columns=columns).sort_values(
             "worth", ascending=False, kind="stable", ignore_index=True
         )
@@ -776,21 +799,28 @@ def _trade_offs(outcomes: int) -> Tensor:
     return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
 
 
+def _probabilities(parameter: Parameter, draws: Sequence[Known]) -> dict[Known, float] | None:
+    """How often each value of a list was drawn; None for numbers of a range and for rows that the method leaves out."""
+    if not draws or not isinstance(parameter, Categorical | Ordinal):
+        return None
+    return {value: draws.count(value) / len(draws) for value in parameter.values}
+
+
 def _summary(draws: Sequence[Known]) -> dict[str, float]:
-    """Mean, sd and quantiles of drawn numbers; NaN for categories and for rows that the method leaves out."""
-    if not draws or not all(isinstance(draw, int | float) for draw in draws):
+    """Mean, sd and quantiles of drawn numbers; NaN without any."""
+    if not draws:
         return {name: float("nan") for name in ("mean", "sd", "5 %", "50 %", "95 %")}
     values = np.array(draws, dtype=float)
     low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
-    sd = values.std(ddof=1) if len(values) > 1 else 0.0
+    sd = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
     return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high}
 
 
-def _worth(draws: Sequence[Known], best: Array | None) -> float:
+def _worth(draws: Sequence[Known], best: Array | None, *, words: bool) -> float:
     """The standard deviation of E[best | value], by a cubic regression (for categories, the groups' means)."""
     if best is None or len(draws) < len(best):
         return float("nan")
-    if all(isinstance(draw, int | float) for draw in draws):
+    if not words:
         values = np.array(draws, dtype=float)
         z = (values - values.mean()) / (values.std() or 1.0)
         design = np.stack([z**power for power in range(4)], 1)

@@ -18,7 +18,7 @@ from bomi.errors import BomiError, FileError
 from bomi.objectives import Objective
 from bomi.observations import Row
 from bomi.optimizer import Front, GapDraws, Optimizer
-from bomi.space import Categorical, Parameter
+from bomi.space import Categorical, Ordinal, Parameter
 
 BLUE, ORANGE, GREEN, SKY, VERMILION = "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00"
 INK, SOFT, FAINT = "#222222", "#767676", "#dddddd"
@@ -306,7 +306,7 @@ def _strip(
     for place, gap in enumerate(gaps):
         label = "drawn" if place == 0 else None
         heights = np.array([_height(parameter, draw) for draw in gap.draws])
-        if isinstance(parameter, Categorical):
+        if isinstance(parameter, Categorical | Ordinal):
             values, counts = np.unique(heights, return_counts=True)
             sizes = 150 * counts / max(len(heights), 1)  # the share of the worlds with this category
             axes.scatter([place] * len(values), values, s=sizes, color=BLUE, alpha=0.6, linewidth=0, zorder=2)
@@ -342,7 +342,7 @@ def _slice(
 ) -> None:
     """The mean with bands of one and two standard deviations, the rows known in this parameter, the setting."""
     along = np.array([_height(parameter, value) for value in one.values])
-    aside = 0.16 if isinstance(parameter, Categorical) else 0.0  # beside the bar, not under it
+    aside = 0.16 if isinstance(parameter, Categorical | Ordinal) else 0.0  # beside the bar, not under it
     points = [
         (_height(parameter, cell) - aside, y)
         for cell, y in known
@@ -352,7 +352,7 @@ def _slice(
         axes.scatter(
             *zip(*points, strict=True), s=12, color=SOFT, alpha=0.55, linewidth=0, label="experiments", zorder=1
         )
-    if isinstance(parameter, Categorical) or (parameter.levels is not None and parameter.levels <= 12):
+    if isinstance(parameter, Categorical | Ordinal) or (parameter.levels is not None and parameter.levels <= 12):
         axes.errorbar(
             along, one.mean, 2 * one.sd, fmt="o", color=BLUE, markersize=6, elinewidth=1.6, capsize=4,
             label="expected, ± 2 sd", zorder=3,
@@ -370,7 +370,7 @@ def _slice(
 
 def _scale(axes: Any, parameter: Parameter, axis: str) -> None:
     """The parameter's own scale along an axis."""
-    if isinstance(parameter, Categorical):
+    if isinstance(parameter, Categorical | Ordinal):
         ticks = [str(value) for value in parameter.values]
         getattr(axes, f"set_{axis}ticks")(range(len(ticks)), ticks)
         getattr(axes, f"set_{axis}lim")(-0.6, len(ticks) - 0.4)
@@ -388,7 +388,7 @@ def _scale(axes: Any, parameter: Parameter, axis: str) -> None:
 
 def _height(parameter: Parameter, value: Known) -> float:
     """Where a value is along an axis: itself, or its place among the categories."""
-    return float(parameter.values.index(value)) if isinstance(parameter, Categorical) else float(value)
+    return float(parameter.values.index(value)) if isinstance(parameter, Categorical | Ordinal) else float(value)
 
 
 def _stated(cell: Normal | Interval) -> tuple[float, float]:

@@ -1,8 +1,8 @@
-"""Named parameters and the map to and from the unit cube.
+"""Named parameters, constraints on them, and the map to and from the unit cube.
 
-A number is one column of the cube, a category one column for each of its values (1 for the value it has,
-0 for the others). So a space of p parameters is the cube [0, 1]^d with d >= p, and `columns` says which
-columns are whose.
+A number is one column of the cube, and so are ordered levels, evenly apart; a category is one column for each of its
+values (1 for the value it has, 0 for the others). So a space of p parameters is the cube [0, 1]^d with d >= p, and
+`columns` says which columns are whose.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from bomi import cells
 from bomi.cells import Cell, Interval, Known, Normal
+from bomi.constraints import Axis, Linear, Mask, Polytope
 from bomi.errors import CellError, SpaceError
 
 Array: TypeAlias = NDArray[np.float64]
@@ -40,6 +41,7 @@ class _Number:
     log: bool = field(default=False, kw_only=True)
     step: float | None = field(default=None, kw_only=True)
     unit: str = field(default="", kw_only=True)
+    default: float | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str]
     width: ClassVar[int] = 1
@@ -56,6 +58,7 @@ class _Number:
             raise SpaceError(
                 f"`0 < step <= high - low` must hold, but got step={self.step:g} in [{self.low:g}, {self.high:g}]"
             )
+        _check_default(self)
 
     @property
     def levels(self) -> int | None:
@@ -151,6 +154,26 @@ class _Number:
         number = self.low + index * self.step
         return np.log(number / self.low) / ratio if self.log else (number - self.low) / span
 
+    def axis(self, name: str) -> Axis:
+        """Its range and steps, as a constraint sees them."""
+        return Axis(name, float(self.low), float(self.high), log=self.log, step=self.step)
+
+    def numbers(self, columns: Array) -> Array:
+        """The numbers at places of the cube.  (..., 1) -> (...)"""
+        if self.log:
+            return np.asarray(self.low * np.exp(columns[..., 0] * math.log(self.high / self.low)))
+        return self.low * (1 - columns[..., 0]) + self.high * columns[..., 0]
+
+    def slope(self, columns: Array) -> float:
+        """How fast the number changes along the column."""
+        return float(self.numbers(columns) * math.log(self.high / self.low)) if self.log else self.high - self.low
+
+    def places(self, numbers: Array) -> Array:
+        """The places of numbers in the cube.  (...) -> (..., 1)"""
+        if self.log:
+            return np.asarray(np.log(numbers / self.low) / math.log(self.high / self.low))[..., None]
+        return ((numbers - self.low) / (self.high - self.low))[..., None]
+
     def every(self) -> list[list[float]]:
         """Every level's place in the cube; none for a continuum."""
         return [self.to_unit(self._level(index)) for index in range(self.levels or 0)]
@@ -211,36 +234,30 @@ class Integer(_Number):
 
 
 @dataclass(frozen=True)
-class Categorical:
-    """One of several values without an order.
-
-    >>> Categorical(["water", "oil", "air"]).to_unit("oil")
-    [0.0, 1.0, 0.0]
-    """
+class _Choice:
+    """What Categorical and Ordinal share: a list of values, read by the way they are written."""
 
     values: Sequence[Known]
     unit: str = field(default="", kw_only=True)
+    default: Known | None = field(default=None, kw_only=True)
 
-    kind: ClassVar[str] = "categorical"
+    kind: ClassVar[str]
+    noun: ClassVar[str]
 
     def __post_init__(self) -> None:
         if isinstance(self.values, str):
-            raise SpaceError(f"categories must be a list of values, but got {self.values!r}")
+            raise SpaceError(f"{self.noun} must be a list of values, but got {self.values!r}")
         object.__setattr__(self, "values", tuple(self.values))
         if len(self._by_text) < max(2, len(self.values)):
-            raise SpaceError(f"a category needs two or more different values, but got {list(self.values)!r}")
+            raise SpaceError(f"{self.noun} must be two or more different values, but got {list(self.values)!r}")
         for value in self.values:
             if cells.is_unknown(value):
-                raise SpaceError(f"a category cannot be called {value!r}: that is read as unknown")
+                raise SpaceError(f"no value can be called {value!r}: that is read as unknown")
+        _check_default(self)
 
     @cached_property
     def _by_text(self) -> dict[str, int]:
         return {cells.text(value).strip(): index for index, value in enumerate(self.values)}
-
-    @property
-    def width(self) -> int:
-        """How many columns of the cube it has: one for each value."""
-        return len(self.values)
 
     @property
     def levels(self) -> int:
@@ -248,7 +265,7 @@ class Categorical:
         return len(self.values)
 
     def read(self, value: object) -> Cell:
-        """The category that a value of a table names; CellError if there is none."""
+        """The value that a cell of a table names; CellError if there is none."""
         if cells.is_unknown(value):
             return None
         if isinstance(value, np.generic):
@@ -269,14 +286,35 @@ class Categorical:
         """The values as an error message shows them."""
         return "{" + ", ".join(self._by_text) + "}"
 
-    def to_unit(self, value: Known) -> list[float]:
-        """1 in the column of the value, 0 in the others."""
-        index = self._by_text[cells.text(value).strip()]
-        return [float(column == index) for column in range(self.width)]
+    def index(self, value: Known) -> int:
+        """The place of a value among all, from 0."""
+        return self._by_text[cells.text(value).strip()]
 
     def tidy(self, value: Known) -> Known:
         """The value as it is."""
         return value
+
+
+@dataclass(frozen=True)
+class Categorical(_Choice):
+    """One of several values without an order.
+
+    >>> Categorical(["water", "oil", "air"]).to_unit("oil")
+    [0.0, 1.0, 0.0]
+    """
+
+    kind: ClassVar[str] = "categorical"
+    noun: ClassVar[str] = "categories"
+
+    @property
+    def width(self) -> int:
+        """How many columns of the cube it has: one for each value."""
+        return len(self.values)
+
+    def to_unit(self, value: Known) -> list[float]:
+        """1 in the column of the value, 0 in the others."""
+        index = self.index(value)
+        return [float(column == index) for column in range(self.width)]
 
     def from_unit(self, columns: Sequence[float] | Array) -> Known:
         """The value whose column is largest."""
@@ -301,11 +339,100 @@ class Categorical:
         return np.asarray(np.eye(self.width)[index])
 
 
-Parameter: TypeAlias = Real | Integer | Categorical
+@dataclass(frozen=True)
+class Ordinal(_Choice):
+    """One of several values in an order, numbers or words: from one to the next is one step, whatever they are.
+
+    >>> Ordinal([1, 2, 5, 10, 20]).to_unit(5), Ordinal(["low", "medium", "high"]).from_unit([0.9])
+    ([0.5], 'high')
+    """
+
+    kind: ClassVar[str] = "ordinal"
+    noun: ClassVar[str] = "ordered levels"
+    width: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.numeric and list(self.values) not in (
+            sorted(self.values, key=float),
+            sorted(self.values, key=float)[::-1],
+        ):
+            raise SpaceError(f"ordered levels that are numbers must rise or fall, but got {list(self.values)!r}")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all its values are numbers."""
+        return not any(isinstance(value, str | bool) for value in self.values)
+
+    def to_unit(self, value: Known) -> list[float]:
+        """The value's rank, from 0 for the first to 1 for the last."""
+        return [self.index(value) / (len(self.values) - 1)]
+
+    def from_unit(self, columns: Sequence[float] | Array) -> Known:
+        """The nearest value by rank."""
+        return self.values[round(min(max(float(columns[0]), 0.0), 1.0) * (len(self.values) - 1))]
+
+    def axis(self, name: str) -> Axis:
+        """Its numbers, as a constraint sees them."""
+        numbers = tuple(sorted(float(value) for value in self.values))
+        return Axis(name, numbers[0], numbers[-1], levels=numbers)
+
+    def numbers(self, columns: Array) -> Array:
+        """The numbers at places of the cube, between levels too.  (..., 1) -> (...)"""
+        ranks = np.linspace(0, 1, len(self.values))
+        return np.asarray(np.interp(columns[..., 0], ranks, np.array(self.values, dtype=float)))
+
+    def slope(self, columns: Array) -> float:
+        """Levels are apart: there is nothing between them to move along."""
+        return 0.0
+
+    def places(self, numbers: Array) -> Array:
+        """The places of numbers in the cube.  (...) -> (..., 1)"""
+        ranks, values = np.linspace(0, 1, len(self.values)), np.array(self.values, dtype=float)
+        order = values.argsort()
+        return np.asarray(np.interp(numbers, values[order], ranks[order]))[..., None]
+
+    def snap(self, columns: Array) -> Array:
+        """The nearest admissible places of the cube.  (..., 1)"""
+        steps = len(self.values) - 1
+        return np.asarray(np.round(np.clip(columns, 0.0, 1.0) * steps) / steps)
+
+    def every(self) -> list[list[float]]:
+        """Every value's place in the cube."""
+        return [self.to_unit(value) for value in self.values]
+
+    def neighbors(self, columns: Array) -> list[list[float]]:
+        """The other values, or those 1, 2, 4, 8, ... ranks away where there are many."""
+        count, here = len(self.values), round(float(columns[0]) * (len(self.values) - 1))
+        steps = [2**k for k in range(count.bit_length())]
+        indices = range(count) if count <= FEW else [here + s for step in steps for s in (-step, step)]
+        return [[index / (count - 1)] for index in indices if index != here and 0 <= index < count]
+
+    def expand(self, places: Array) -> Array:
+        """Positions in [0, 1], spread evenly over the values.  (...) -> (..., 1)"""
+        index = np.clip(np.floor(places * len(self.values)), 0, len(self.values) - 1)
+        return np.asarray(index / (len(self.values) - 1))[..., None]
+
+
+def _check_default(parameter: Any) -> None:
+    """What blanks are taken for must be a value that the parameter can read, inside its bounds or not."""
+    if parameter.default is None:
+        return
+    try:
+        value = parameter.read(parameter.default)
+        if not isinstance(value, Known):
+            raise CellError(f"it must be a plain value, but got {parameter.default!r}")
+        parameter.to_unit(value)
+    except CellError as error:
+        raise SpaceError(f"`default`: {error}") from None
+    object.__setattr__(parameter, "default", value)
+
+
+Parameter: TypeAlias = Real | Integer | Categorical | Ordinal
 
 
 def _parameter(name: str, spec: object) -> Parameter:
-    if isinstance(spec, Real | Integer | Categorical):
+    if isinstance(spec, Real | Integer | Categorical | Ordinal):
         return spec
     try:
         if isinstance(spec, tuple) and len(spec) == 2:
@@ -315,8 +442,8 @@ def _parameter(name: str, spec: object) -> Parameter:
     except SpaceError as error:
         raise SpaceError(f"parameter {name!r}: {error}") from None
     raise SpaceError(
-        f"parameter {name!r} must be a Real, an Integer, a Categorical, a (low, high) tuple or a list of "
-        f"values, but got {spec!r}"
+        f"parameter {name!r} must be a Real, an Integer, a Categorical, an Ordinal, a (low, high) tuple or a "
+        f"list of values, but got {spec!r}"
     )
 
 
@@ -328,7 +455,7 @@ class Space:
     array([0.25, 0.  , 1.  ])
     """
 
-    def __init__(self, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, parameters: Mapping[str, Any], *, constraints: Sequence[Linear] = ()) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
             raise SpaceError(f"a space needs a mapping of name to parameter, but got {parameters!r}")
         for name in parameters:
@@ -340,18 +467,26 @@ class Space:
         made = {name: _parameter(name, spec) for name, spec in parameters.items()}
         self.parameters: Mapping[str, Parameter] = MappingProxyType(made)
         self.names: tuple[str, ...] = tuple(made)
+        self.constraints = tuple(constraints)
+        if self.polytope is not None:
+            self.polytope.check()
 
     def __len__(self) -> int:
         return len(self.names)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Space) and list(self.parameters.items()) == list(other.parameters.items())
+        return (
+            isinstance(other, Space)
+            and list(self.parameters.items()) == list(other.parameters.items())
+            and self.constraints == other.constraints
+        )
 
     def __hash__(self) -> int:
-        return hash(tuple(self.parameters.items()))
+        return hash((tuple(self.parameters.items()), self.constraints))
 
     def __repr__(self) -> str:
-        return f"Space({dict(self.parameters)!r})"
+        beside = f", constraints={list(self.constraints)!r}" if self.constraints else ""
+        return f"Space({dict(self.parameters)!r}{beside})"
 
     @cached_property
     def columns(self) -> tuple[slice, ...]:
@@ -382,7 +517,9 @@ class Space:
 
     def setting(self, place: Array) -> dict[str, Known]:
         """The setting at a place of the cube, in round numbers that a person can dial."""
-        return {name: self.parameters[name].tidy(value) for name, value in self.from_unit(place).items()}
+        exact = self.from_unit(place)
+        tidy = {name: self.parameters[name].tidy(value) for name, value in exact.items()}
+        return tidy if self.polytope is None else self._tidied(exact, tidy)
 
     def snap(self, places: Array) -> Array:
         """The nearest admissible places of the cube.  (..., d)"""
@@ -392,3 +529,132 @@ class Space:
     def expand(self, places: Array) -> Array:
         """Positions of [0, 1]^p, one for each parameter, as admissible places of the cube.  (..., p) -> (..., d)"""
         return np.concatenate([p.expand(places[..., j]) for j, p in enumerate(self.parameters.values())], axis=-1)
+
+    # --- constraints -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def polytope(self) -> Polytope | None:
+        """The settings that keep the constraints, of the parameters these speak of; None without constraints."""
+        axes = {}
+        for constraint in self.constraints:
+            if not isinstance(constraint, Linear):
+                raise SpaceError(f"a constraint must be a Linear, but got {constraint!r}")
+            for name in constraint.terms:
+                parameter = self.parameters.get(name)
+                if parameter is None:
+                    near = difflib.get_close_matches(name, self.names, n=1)
+                    hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(self.names)}"
+                    raise SpaceError(f"the constraint {constraint} speaks of {name!r}, which is no parameter; {hint}")
+                if isinstance(parameter, Categorical) or (isinstance(parameter, Ordinal) and not parameter.numeric):
+                    raise SpaceError(
+                        f"the constraint {constraint} speaks of {name!r}, which is no number but one of "
+                        f"{parameter.range_text}"
+                    )
+                axes[name] = parameter.axis(name)
+        ordered = [axes[name] for name in self.names if name in axes]
+        return Polytope(self.constraints, ordered) if ordered else None
+
+    @cached_property
+    def constrained(self) -> NDArray[np.int64]:
+        """The parameters that a constraint speaks of.  (k,)"""
+        spoken = {name for constraint in self.constraints for name in constraint.terms}
+        return np.array([j for j, name in enumerate(self.names) if name in spoken], dtype=np.int64)
+
+    @cached_property
+    def _constrained(self) -> list[tuple[Any, slice]]:
+        parameters = list(self.parameters.values())
+        return [(parameters[j], self.columns[j]) for j in self.constrained]
+
+    def numbers(self, places: Array) -> Array:
+        """The constrained parameters' numbers at places of the cube.  (..., d) -> (..., k)"""
+        return np.stack([parameter.numbers(places[..., part]) for parameter, part in self._constrained], -1)
+
+    def slopes(self, place: Array) -> Array:
+        """How fast the constrained parameters' numbers change along their columns.  (d,) -> (k,)"""
+        return np.array([parameter.slope(place[part]) for parameter, part in self._constrained])
+
+    def with_numbers(self, places: Array, numbers: Array) -> Array:
+        """Places of the cube with other numbers of the constrained parameters.  (..., d), (..., k) -> (..., d)"""
+        moved = places.copy()
+        for i, (parameter, part) in enumerate(self._constrained):
+            moved[..., part] = parameter.places(numbers[..., i])
+        return moved
+
+    def holds(self, places: Array) -> Mask:
+        """Whether places of the cube keep all constraints, up to rounding.  (m, d) -> (m,)"""
+        if self.polytope is None:
+            return np.ones(len(places), dtype=bool)
+        return self.polytope.holds(self.numbers(places))
+
+    def put_right(self, places: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
+        """The nearest admissible places that keep the constraints, moving only parameters that are free; a place that
+        cannot is only made admissible.  (m, d), (m, p) -> (m, d)"""
+        if self.polytope is None or not len(places):
+            return places
+        mine = None if free is None else free[:, self.constrained]
+        numbers = self.numbers(places)
+        if mine is None:
+            numbers = np.clip(numbers, self.polytope.low, self.polytope.high)
+        right = self.polytope.put_right(numbers, mine, thorough=thorough)
+        possible = ~np.isnan(right).any(-1)
+        moved = places.copy()
+        moved[possible] = self.with_numbers(places[possible], right[possible])
+        return moved
+
+    def draw(self, count: int, rng: np.random.Generator) -> Array:
+        """Random admissible places of the cube that keep the constraints.  (count, d)"""
+        places = self.expand(rng.random((count, len(self))))
+        if self.polytope is None:
+            return places
+        return self.with_numbers(places, self.polytope.draw(count, rng))
+
+    def broken(self, values: Mapping[str, Cell]) -> list[Linear]:
+        """The constraints that a setting breaks, as far as its values are known."""
+        if self.polytope is None:
+            return []
+        known = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+        slack = self.polytope.slack.tolist()
+        return [
+            one
+            for one, slack in zip(self.constraints, slack, strict=True)
+            if all(name in known for name in one.terms)
+            and not one.lower - slack <= one.total(known) <= one.upper + slack
+        ]
+
+    def _tidied(self, exact: dict[str, Known], tidy: dict[str, Known]) -> dict[str, Known]:
+        """Round numbers that keep the constraints as well: a fixed sum by its roomiest term, a limit by rounding the
+        other way; the exact numbers where that does not do."""
+        tidy = dict(tidy)
+        for one in self.constraints:
+            moving = [name for name in one.terms if self.parameters[name].levels is None]
+            total = one.total(tidy)  # type: ignore[arg-type]
+            if one.equals is not None and moving and total != one.equals:
+                room = {name: _room(self.parameters[name], tidy[name]) for name in moving}
+                name = max(moving, key=lambda name: room[name])
+                rest = Decimal(repr(float(one.equals))) - sum(
+                    Decimal(repr(float(c))) * Decimal(repr(float(tidy[other])))
+                    for other, c in one.terms.items()
+                    if other != name
+                )
+                tidy[name] = float(round(rest / Decimal(repr(float(one.terms[name]))), 12))
+            elif not one.lower <= total <= one.upper and moving:
+                down = total > one.upper
+                for name in moving:
+                    tidy[name] = _rounded(self.parameters[name], exact[name], down=down == (one.terms[name] > 0))
+        fine = all(self.parameters[name].contains(value) for name, value in tidy.items())
+        return tidy if fine and not self.broken(tidy) else exact
+
+
+def _room(parameter: Parameter, value: Known) -> float:
+    """How far a value is from the ends of its range, as a share of it."""
+    assert isinstance(parameter, Real | Integer)
+    return min(float(value) - parameter.low, parameter.high - float(value)) / (parameter.high - parameter.low)
+
+
+def _rounded(parameter: Parameter, value: Known, *, down: bool) -> float:
+    """A number rounded down or up to a millionth of its range, and not beyond it."""
+    assert isinstance(parameter, Real | Integer)
+    digits = 6 - math.floor(math.log10(parameter.high - parameter.low))
+    unit = Decimal(10) ** -digits
+    rounded = float(Decimal(repr(float(value))).quantize(unit, ROUND_FLOOR if down else ROUND_CEILING))
+    return min(max(rounded, parameter.low), parameter.high)

@@ -9,7 +9,7 @@ each a table without gaps. Everything after that is one path.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,9 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bomi.cells import Interval, Normal, Uncertain
+from bomi.cells import Cell, Interval, Known, Normal, Uncertain
 from bomi.observations import Row
-from bomi.space import Categorical, Parameter, Space
+from bomi.space import Categorical, Ordinal, Parameter, Space
+
+ROUNDING = 1e-3  # of the range: how far beyond it what follows from a fixed sum may lie, recorded in round numbers
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,9 @@ class Table:
         stated = []
         parts = list(zip(space.parameters.items(), space.columns, strict=True))
         for i, row in enumerate(rows):
+            recorded = deduce(space, row.recorded) if space.constraints else row.recorded
             for j, ((name, parameter), columns) in enumerate(parts):
-                cell = row.recorded[name]
+                cell = recorded[name]
                 if isinstance(cell, Normal | Interval):
                     stated.append(Stated(i, j, _within(cell, parameter)))
                 elif cell is not None:
@@ -104,12 +107,48 @@ class Table:
         draws: (Q, n, d) -> (Q, n, d)
         """
         admissible = torch.from_numpy(self.space.snap(draws.cpu().numpy())).to(draws)
-        return torch.where(self.inputs.isnan(), admissible, self.inputs)
+        return self.put_right(torch.where(self.inputs.isnan(), admissible, self.inputs))
+
+    def put_right(self, worlds: Tensor) -> Tensor:
+        """Worlds whose gaps are moved to where they keep the constraints, as far as what was recorded allows.
+
+        worlds: (Q, n, d) -> (Q, n, d)
+        """
+        if not self.space.constraints or not self.gaps.any():
+            return worlds
+        rows = self.gaps.any(-1)
+        free = self.gaps[rows].repeat(len(worlds), 1).numpy()
+        right = self.space.put_right(worlds[:, rows].flatten(0, 1).numpy(), free)
+        moved = worlds.clone()
+        moved[:, rows] = torch.from_numpy(right).reshape(moved[:, rows].shape)
+        return moved
+
+
+def deduce(space: Space, recorded: Mapping[str, Cell]) -> Mapping[str, Cell]:
+    """A row's values with those that follow from a fixed sum of which nothing else is missing."""
+    found = dict(recorded)
+    sums = [one for one in space.constraints if one.equals is not None]
+    for _ in sums:  # one may give what another needs
+        for one in sums:
+            missing = [name for name in one.terms if not isinstance(found[name], Known)]
+            if len(missing) != 1 or found[missing[0]] is not None:
+                continue
+            (name,) = missing
+            parameter = space.parameters[name]
+            assert not isinstance(parameter, Categorical)
+            others = {other: float(found[other]) if other != name else 0.0 for other in one.terms}  # type: ignore[arg-type]
+            number = (one.upper - one.total(others)) / one.terms[name]
+            axis = parameter.axis(name)
+            inside = min(max(number, axis.low), axis.high)
+            value = parameter.from_unit(parameter.snap(parameter.places(np.array(inside))))
+            if abs(float(value) - number) <= ROUNDING * (axis.high - axis.low):
+                found[name] = value if parameter.levels is not None else inside
+    return found
 
 
 def _within(cell: Uncertain, parameter: Parameter) -> Uncertain:
     """Of an interval the part inside the bounds, if there is one."""
-    if not isinstance(cell, Interval) or isinstance(parameter, Categorical):
+    if not isinstance(cell, Interval) or isinstance(parameter, Categorical | Ordinal):
         return cell
     low, high = max(cell.low, parameter.low), min(cell.high, parameter.high)
     return Interval(low, high) if low < high else cell

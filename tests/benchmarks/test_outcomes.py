@@ -39,7 +39,7 @@ def test_noise_is_the_same_for_all_methods_and_not_in_what_is_reached():
     assert np.std(problem.measured(np.zeros(4000), rng)) == pytest.approx(problem.noise, rel=0.05)
 
 
-@pytest.mark.parametrize("method", ["mean", "random", "naive"])
+@pytest.mark.parametrize("method", ["mean", "random", "naive", "tpe"])
 def test_a_run_with_two_outcomes_is_scored_by_hypervolume(method):
     result = run("branincurrin", method, budget=3, seed=0)
     assert len(result.best) == 4

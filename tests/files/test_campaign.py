@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bomi import Categorical, Integer, Real, Space
+from bomi import Categorical, Integer, Linear, Ordinal, Real, Space
 from bomi.errors import BomiError, FileError
-from bomi.files import Campaign, campaign_path, guess
+from bomi.files import Campaign, append, campaign_path, guess, read_experiments, summarize
 from bomi.files.sheet import parse_sheet
 from bomi.objectives import Objective
 
@@ -183,3 +183,84 @@ def test_a_guessed_range_holds_every_number(numbers):
         assert max(numbers) - min(numbers) == float("inf") or max(abs(n) for n in numbers) > 1e300
     else:
         assert all(parameter.contains(number) for number in numbers)
+
+
+# --- ordered levels, defaults, constraints ---
+
+MIXED = """
+[objective]
+name = "y"
+
+[parameters.a]
+range = [0, 1]
+default = 0.25
+
+[parameters.b]
+range = [0, 1]
+
+[parameters.dose]
+type = "ordinal"
+values = [1, 2, 5, 10]
+
+[[constraints]]
+terms = {a = 1, b = 2}
+max = 1.5
+
+[[constraints]]
+terms = {a = 1, dose = 0.1}
+min = 0.2
+max = 1.25
+"""
+
+
+def test_ordered_levels_defaults_and_constraints_come_back_as_written(tmp_path):
+    path = tmp_path / "campaign.toml"
+    path.write_text(MIXED, encoding="utf-8")
+    campaign = Campaign.read(path)
+    assert campaign.space == Space(
+        {"a": Real(0, 1, default=0.25), "b": (0, 1), "dose": Ordinal([1, 2, 5, 10])},
+        constraints=[Linear({"a": 1, "b": 2}, max=1.5), Linear({"a": 1, "dose": 0.1}, min=0.2, max=1.25)],
+    )
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("max = 1.5", "maxx = 1.5", "[constraints 1] unknown key 'maxx'; did you mean 'max'?"),
+        ("max = 1.5", "", "[constraints 1] a constraint needs min or max or both, or equals alone"),
+        ("terms = {a = 1, b = 2}", "", "[constraints 1] needs terms = {a = 1, b = 2}"),
+        (
+            "dose = 0.1}",
+            "doze = 0.1}",
+            "[constraints 2] terms speak of 'doze', which is no parameter; did you mean",
+        ),
+        ("dose = 0.1}", 'dose = "x"}', "[constraints 2] the coefficient of 'dose' must be a number"),
+        ("max = 1.5", "min = 4", "a + 2 b >= 4 cannot be kept: within the ranges a + 2 b is at most 3"),
+        ("[[constraints]]\nterms = {a = 1, b", "[constraints]\nterms = {a = 1, b", "valid TOML"),
+        ("default = 0.25", 'default = "?"', "[parameters.a] `default`: it must be a plain value"),
+        ("values = [1, 2, 5, 10]", "values = [1, 5, 2]", "[parameters.dose] ordered levels that are numbers must rise"),
+    ],
+)
+def test_what_is_wrong_with_a_constraint_is_told_with_its_place(tmp_path, old, new, message):
+    path = tmp_path / "campaign.toml"
+    path.write_text(MIXED.replace(old, new), encoding="utf-8")
+    with pytest.raises(BomiError) as error:
+        Campaign.read(path)
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_a_table_may_lack_a_column_with_a_default_and_rows_may_break_a_constraint(tmp_path):
+    (tmp_path / "campaign.toml").write_text(MIXED, encoding="utf-8")
+    table = tmp_path / "lab.csv"
+    table.write_text("b,dose,y\n0.5,1,3\n0.9,10,4\n?,5,\n", encoding="utf-8")
+    campaign = Campaign.read(tmp_path / "campaign.toml")
+    experiments = read_experiments(table, campaign)
+    assert [row.recorded["a"] for row in experiments.rows] == [0.25] * 3
+    assert summarize(experiments).broken == ("row 3 breaks the constraint a + 2 b <= 1.5: it has 2.05",)
+    append(table, campaign, [{"a": 0.5, "b": 0.25, "dose": 2}])
+    rows = read_experiments(table, campaign).rows
+    assert dict(rows[-1].asked) == {"a": 0.5, "b": 0.25, "dose": 2}
+    assert [row.recorded["a"] for row in rows] == [0.25, 0.25, 0.25, 0.5]

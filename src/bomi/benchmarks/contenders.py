@@ -3,47 +3,65 @@
     oracle   told every true input, as if nothing had ever gone missing
     naive    told that everything went as asked, and history gaps filled with the column's mean
 
-Both use the best surrogate there is, so that what lies between them is the price of the gaps alone. A method's
-settings may follow its name: `bomi:worlds=10,rank=5`.
+Both use the best surrogate there is, so that what lies between them is the price of the gaps alone. Of other programs
+there is `tpe`, Optuna's, told what naive is told. A method's settings may follow its name: `bomi:worlds=10,rank=5`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bomi.benchmarks.functions import FloatArray
+from bomi.benchmarks.functions import FloatArray, Problem
 from bomi.benchmarks.missingness import Initial
 from bomi.errors import MethodError
 from bomi.methods import METHODS, Method, method
+from bomi.optimizer import Optimizer
+from bomi.space import Categorical
 
 
 class View(NamedTuple):
     """What of the truth an optimizer is told; NaN for unknown."""
 
-    history: Callable[[Initial], FloatArray]  # -> (n, d)
+    history: Callable[[Initial, Problem], FloatArray]  # -> (n, d)
     evaluation: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # asked, actual, recorded -> (d,)
 
 
-def _recorded(initial: Initial) -> FloatArray:  # (n, d)
+def _recorded(initial: Initial, problem: Problem) -> FloatArray:  # (n, d)
     return initial.recorded
 
 
-def _true(initial: Initial) -> FloatArray:  # (n, d)
+def _true(initial: Initial, problem: Problem) -> FloatArray:  # (n, d)
     return initial.inputs
 
 
-def _column_means(initial: Initial) -> FloatArray:  # (n, d)
+def _column_means(initial: Initial, problem: Problem) -> FloatArray:  # (n, d)
+    """Gaps filled with the mean of the column, of words the commonest; integers and levels at their own values."""
     known = ~np.isnan(initial.recorded)
     # A column without a single value keeps its gaps: there is no mean to fill them with.
     total = np.where(known, initial.recorded, 0.0).sum(0)
     means = np.divide(total, known.sum(0), out=np.full(total.shape, np.nan), where=known.any(0))
+    if problem.space is not None:
+        for j, parameter in enumerate(problem.space.parameters.values()):
+            column = initial.recorded[known[:, j], j]
+            if len(column) and isinstance(parameter, Categorical):
+                means[j] = np.bincount(column.astype(int)).argmax()
+            elif len(column) and parameter.levels is not None:
+                means[j] = problem.inputs(problem.space.from_unit(problem.space.snap(_place(problem, means))))[j]
     return np.where(known, initial.recorded, means)
+
+
+def _place(problem: Problem, x: FloatArray) -> FloatArray:  # (d,)
+    """Inputs in the unit cube, the middle of the range where nothing is known."""
+    assert problem.space is not None
+    middle = problem.space.from_unit(np.full(problem.space.dim, 0.5))
+    known = {name: cell for name, cell in problem.cells(x).items() if cell is not None}
+    return problem.space.to_unit({**middle, **known})
 
 
 def _as_recorded(asked: FloatArray, actual: FloatArray, recorded: FloatArray) -> FloatArray:  # (d,)
@@ -62,15 +80,27 @@ RECORDED = View(_recorded, _as_recorded)
 _YARDSTICKS = {"oracle": View(_true, _as_it_was), "naive": View(_column_means, _as_asked)}
 YARDSTICKS = tuple(_YARDSTICKS)
 """The contenders that are no methods."""
+PROGRAMS = ("tpe",)
+"""Other programs."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A method, its name in tables, and what it is told."""
+    """A method, its name in tables, and what it is told; or another program instead of a method of ours."""
 
     label: str
-    method: Method
+    method: Method | str
     view: View = RECORDED
+
+    def optimizer(self, problem: Problem, outcomes: Sequence[str], seed: int) -> Optimizer:
+        """What is asked and told in a run; every outcome is maximised."""
+        space: Any = problem.space or problem.bounds
+        if isinstance(self.method, Method):
+            objective = dict.fromkeys(outcomes, "maximize")
+            return Optimizer(space, objective=objective, method=self.method, seed=seed)
+        from bomi.benchmarks.tpe import TreeParzen  # Optuna is not always there
+
+        return TreeParzen(space, seed, len(outcomes))  # type: ignore[return-value]  # of it only what a run uses
 
 
 def contender(spec: str | Method | Contender) -> Contender:
@@ -86,12 +116,16 @@ def contender(spec: str | Method | Contender) -> Contender:
     name, _, text = (part.strip() for part in spec.partition(":"))
     settings = _settings(text, spec)
     label = name + (":" + ",".join(f"{key}={value}" for key, value in settings.items()) if settings else "")
+    if name in PROGRAMS:
+        if settings:
+            raise MethodError(f"{name!r} takes no settings, but got {spec!r}")
+        return Contender(label, name, _YARDSTICKS["naive"])
     if name in _YARDSTICKS:
         return Contender(label, method(_best_method(), **settings), _YARDSTICKS[name])
     try:
         return Contender(label, method(name, **settings))
     except MethodError as error:
-        beside = "" if name in METHODS else f"; also {', '.join(YARDSTICKS)}"
+        beside = "" if name in METHODS else f"; also {', '.join((*YARDSTICKS, *PROGRAMS))}"
         raise MethodError(f"{error}{beside}") from None
 
 

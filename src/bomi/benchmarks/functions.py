@@ -24,7 +24,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from bomi.cells import Known
 from bomi.errors import BenchmarkError
+from bomi.space import Categorical, Integer, Ordinal, Parameter, Space
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Function: TypeAlias = Callable[[FloatArray], FloatArray]  # (m, d) -> (m,)
@@ -56,6 +58,7 @@ class Problem:
     experiment: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
     noise: float = 0.0
     reference: tuple[float, ...] | None = None
+    space: Space | None = None  # where it is no box of numbers: see `mixed_problem`
 
     def __post_init__(self) -> None:
         if not self.bounds:
@@ -110,6 +113,69 @@ class Problem:
         from bomi.benchmarks.outcomes import hypervolume
 
         return hypervolume(values, self.reference)
+
+    def cells(self, x: FloatArray) -> dict[str, Known | None]:  # (d,)
+        """Inputs as an optimizer takes them: NaN is None, a category its name."""
+        return {
+            name: None if np.isnan(value) else _cell(self.space, name, float(value))
+            for name, value in zip(self.bounds, x, strict=True)
+        }
+
+    def inputs(self, setting: Mapping[str, Known]) -> FloatArray:  # (d,)
+        """A setting as inputs."""
+        return np.array([_number(self.space, name, setting[name]) for name in self.bounds], dtype=float)
+
+    def admissible(self, x: FloatArray, free: NDArray[np.bool_] | None = None) -> FloatArray:  # (d,) -> (d,)
+        """The nearest inputs that the space has and its constraints allow, moving only those that are free."""
+        if self.space is None:
+            return x
+        place = self.space.snap(self.space.to_unit({n: c for n, c in self.cells(x).items() if c is not None}))
+        right = self.space.put_right(place[None], None if free is None else free[None])[0]
+        near = self.inputs(self.space.from_unit(right))
+        return near if free is None else np.where(free, near, x)
+
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:  # (count, d)
+        """Random inputs, spread evenly."""
+        if self.space is None:
+            low, high = corners(self.bounds)
+            return rng.uniform(low, high, (count, self.dim))
+        return np.array([self.inputs(self.space.from_unit(place)) for place in self.space.draw(count, rng)])
+
+
+def _word(parameter: Parameter) -> bool:
+    """Whether its values are no numbers to count with."""
+    return isinstance(parameter, Categorical) or (isinstance(parameter, Ordinal) and not parameter.numeric)
+
+
+def _cell(space: Space | None, name: str, value: float) -> Known:
+    if space is None:
+        return value
+    parameter = space.parameters[name]
+    if isinstance(parameter, Categorical | Ordinal) and _word(parameter):
+        return parameter.values[round(value)]
+    if isinstance(parameter, Ordinal):
+        return min(parameter.values, key=lambda level: abs(float(level) - value))
+    return round(value) if isinstance(parameter, Integer) else value
+
+
+def _number(space: Space | None, name: str, value: Known) -> float:
+    parameter = space.parameters[name] if space is not None else None
+    if isinstance(parameter, Categorical | Ordinal) and _word(parameter):
+        return float(parameter.index(value))
+    return float(value)
+
+
+def mixed_problem(name: str, space: Space, function: Function, best: FloatArray) -> Problem:
+    """A problem on a space of any kind. Inputs are numbers: a category or an ordered word is its place from 0."""
+    bounds = {}
+    for parameter_name, parameter in space.parameters.items():
+        if isinstance(parameter, Categorical | Ordinal) and _word(parameter):
+            bounds[parameter_name] = (0.0, parameter.levels - 1.0)
+        else:
+            axis = parameter.axis(parameter_name)  # type: ignore[union-attr]
+            bounds[parameter_name] = (axis.low, axis.high)
+    optimum = float(function(best[None])[0]) + 0.0
+    return Problem(name, bounds, function, optimum, tuple(best.tolist()), space=space)
 
 
 def problem(name: str, *, dim: int | None = None) -> Problem:

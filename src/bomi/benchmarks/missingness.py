@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from bomi.benchmarks.functions import Bounds, FloatArray, Problem, corners
 from bomi.cells import Interval, is_unknown
 from bomi.errors import BenchmarkError
+from bomi.space import Categorical
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 Size: TypeAlias = float | Interval
@@ -77,8 +78,7 @@ def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None
     """
     if rows < 1:
         raise BenchmarkError(f"initial data needs at least 1 row, but got rows={rows}")
-    low, high = corners(problem.bounds)
-    inputs = _stream(seed, _INPUTS).uniform(low, high, (rows, problem.dim))
+    inputs = problem.draw(rows, _stream(seed, _INPUTS))
     mask = (gaps or HistoryGaps()).mask(rows, problem.dim, _stream(seed, _GAPS))
     inputs, values = problem.evaluate(inputs)
     return Initial(inputs, np.where(mask, np.nan, inputs), problem.measured(values, measuring(seed, 0)))
@@ -113,6 +113,21 @@ class Event:
             )
         actual = np.where(self.failed, np.clip(x + self.offset * (high - low), low, high), x)
         return actual, np.where(self.failed, np.nan, x)
+
+
+def stray(event: Event, x: FloatArray, problem: Problem) -> tuple[FloatArray, FloatArray]:  # (d,) -> (d,), (d,)
+    """What an event does to a point of any problem: the inputs at which it is evaluated, and those recorded.
+
+    As `Event.apply`, and in a space of any kind: a category that fails is any of its values, integers and levels stay
+    what they are, and what failed still keeps the constraints, as shares of a whole always do.
+    """
+    actual, recorded = event.apply(x, problem.bounds)
+    if problem.space is None:
+        return actual, recorded
+    for j, parameter in enumerate(problem.space.parameters.values()):
+        if event.failed[j] and isinstance(parameter, Categorical):
+            actual[j] = int(abs(event.offset[j]) * 1e9) % parameter.levels  # from the event alone
+    return problem.admissible(actual, event.failed), recorded
 
 
 @dataclass(frozen=True)

@@ -90,14 +90,13 @@ def run(
     _check_whole("seed", seed, least=0)
     data = missingness.initial(problem, seed=seed) if initial is None else _checked(initial, problem)
 
-    names = list(problem.bounds)
     told_as = _objectives(problem)
-    optimizer = Optimizer(problem.bounds, objective=dict.fromkeys(told_as, "maximize"), method=chosen.method, seed=seed)
-    told = list(chosen.view.history(data))  # what the optimizer knows of each row, NaN for nothing
+    optimizer = chosen.optimizer(problem, told_as, seed)
+    told = list(chosen.view.history(data, problem))  # what the optimizer knows of each row, NaN for nothing
     truth = list(data.inputs)
     outcomes = data.outcomes.tolist()
     for row, outcome in zip(told, outcomes, strict=True):
-        optimizer.tell(_cells(names, row), dict(zip(told_as, np.atleast_1d(outcome).tolist(), strict=True)))
+        optimizer.tell(problem.cells(row), _named(told_as, outcome))
 
     values = list(problem(data.inputs)) if problem.noise else list(data.outcomes)  # the true ones
     best, seconds, recommended, events = [problem.reached(np.array(values))], [], [], 0
@@ -105,20 +104,19 @@ def run(
         start = time.perf_counter()
         suggestion = optimizer.ask()
         seconds.append(time.perf_counter() - start)
-        asked = np.array([suggestion[name] for name in names], dtype=float)
+        asked = problem.inputs(suggestion)
         tried, failed = asked, np.zeros(problem.dim, dtype=bool)
         if missing is not None:
             event = missing.draw(seed, t, problem.dim)
-            tried, failed = event.apply(asked, problem.bounds)[0], event.failed
+            tried, failed = missingness.stray(event, asked, problem)[0], event.failed
             events += bool(failed.any())
         actual, value = problem.evaluate(tried)
         values.append(value)
         outcome = problem.measured(value, missingness.measuring(seed, t)).tolist()
         recorded = np.where(failed, np.nan, actual)
         known = chosen.view.evaluation(asked, actual, recorded)
-        differs = {name: cell for name, cell in _cells(names, known).items() if cell != suggestion[name]}
-        measured = dict(zip(told_as, np.atleast_1d(outcome).tolist(), strict=True))
-        optimizer.tell(suggestion, measured, actual=differs)
+        differs = {name: cell for name, cell in problem.cells(known).items() if cell != suggestion[name]}
+        optimizer.tell(suggestion, _named(told_as, outcome), actual=differs)
         told.append(known)
         truth.append(actual)
         outcomes.append(outcome)
@@ -152,8 +150,9 @@ def _objectives(problem: Problem) -> list[str]:
     return [name] if problem.reference is None else [f"{name}{j}" for j in range(1, len(problem.reference) + 1)]
 
 
-def _cells(names: Sequence[str], row: FloatArray) -> dict[str, float | None]:
-    return {name: None if np.isnan(value) else float(value) for name, value in zip(names, row, strict=True)}
+def _named(names: Sequence[str], outcome: Any) -> Any:
+    """An outcome as it is told: a number, or several by name."""
+    return outcome if len(names) == 1 else dict(zip(names, outcome, strict=True))
 
 
 def _recommended(
@@ -167,8 +166,7 @@ def _recommended(
     choices = best.choices if isinstance(best, Front) else (best,)
     settings = [choice.setting for choice in choices if choice.setting is not None]
     if settings:
-        places = [[setting[name] for name in problem.bounds] for setting in settings]
-        return problem.reached(problem(np.array(places, dtype=float)))
+        return problem.reached(problem(np.array([problem.inputs(setting) for setting in settings])))
     complete = [i for i in range(len(outcomes)) if not np.isnan(told[i]).any()]
     if problem.reference is None:
         complete = sorted(complete, key=lambda i: (outcomes[i], i))[-1:]
@@ -179,6 +177,8 @@ def _gap_scores(
     optimizer: Optimizer, problem: Problem, truth: FloatArray, history: int
 ) -> tuple[GapScore, GapScore] | tuple[None, None]:
     """How well the gaps of the history, and those of the events, are filled.  truth: (n, d)"""
+    if not isinstance(optimizer, Optimizer):
+        return None, None  # another program
     try:
         gaps = optimizer.gaps()
     except ImportError:  # it is a pandas table
@@ -261,6 +261,7 @@ class Case:
         return {
             "problem": problem.name,
             "bounds": {name: list(ends) for name, ends in problem.bounds.items()},
+            **({} if problem.space is None else {"space": repr(problem.space)}),
             "optimum": problem.optimum,
             "budget": self.budget,
             "missing": described(self.missing),

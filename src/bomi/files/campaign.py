@@ -14,26 +14,28 @@ from typing import Any
 
 from bomi import cells
 from bomi.cells import Interval, Known, Normal
+from bomi.constraints import Linear
 from bomi.errors import BomiError, CellError, FileError, MethodError, SpaceError
 from bomi.files import storage
 from bomi.files.sheet import Sheet, is_formula, read_sheet
 from bomi.names import check_method
 from bomi.objectives import ERROR, GOALS, MAXIMIZE, TARGET, Objective, check_names, objective_of
 from bomi.observations import FAILED
-from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space
+from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Ordinal, Parameter, Real, Space
 
 NAME = "campaign.toml"
 LIMIT = 2**20  # bytes
-TYPES = ("real", "integer", "categorical")
+TYPES = ("real", "integer", "categorical", "ordinal")
 SCALES = ("linear", "log")
 OUT_OF_BOUNDS = ("error", "keep")
 _KEYS = {
-    "": ("objective", "objectives", "parameters", "method", "out_of_bounds"),
+    "": ("objective", "objectives", "parameters", "constraints", "method", "out_of_bounds"),
     "objective": ("name", "goal", "target", "unit"),
     "one of objectives": ("goal", "target", "unit"),
     "method": ("name",),
-    "number": ("range", "type", "scale", "step", "unit"),
-    "category": ("values", "type", "unit"),
+    "number": ("range", "type", "scale", "step", "unit", "default"),
+    "category": ("values", "type", "unit", "default"),
+    "constraint": ("terms", "min", "max", "equals"),
 }
 
 
@@ -52,7 +54,8 @@ class Campaign:
             check_names(self.objectives, (*self.space.names, IDENTITY), RESERVED)
         except SpaceError as error:
             raise FileError(str(error)) from None
-        categories = [v for p in self.space.parameters.values() if isinstance(p, Categorical) for v in p.values]
+        choices = (p for p in self.space.parameters.values() if isinstance(p, Categorical | Ordinal))
+        categories = [value for parameter in choices for value in parameter.values]
         for text in (*self.outcomes, *self.space.names, *map(cells.text, categories)):
             if is_formula(text):
                 raise FileError(
@@ -118,6 +121,8 @@ class Campaign:
             lines += ["", f"[parameters.{_toml_key(name)}]", *_parameter_lines(parameter)]
             if name in notes:
                 lines[-1] += f"  # {notes[name]}"
+        for constraint in self.space.constraints:
+            lines += ["", "[[constraints]]", *_constraint_lines(constraint)]
         lines += ["", "[method]", f"name = {_toml(self.method)}"] if self.method else [
             "",
             "# [method]",
@@ -211,11 +216,21 @@ def _from_document(document: Mapping[str, Any], path: Path) -> Campaign:
             made[parameter] = _parameter(where, spec, problems)
         except SpaceError as error:
             problems.append(f"[{where}] {error}")
+    constraints = []
+    listed = document.get("constraints", [])
+    if not isinstance(listed, list):
+        problems.append(f"constraints must be sections [[constraints]], in double brackets, but got {_shown(listed)}")
+        listed = []
+    for number, spec in enumerate(listed, 1):
+        try:
+            constraints.append(_constraint(f"constraints {number}", spec, parameters, problems))
+        except SpaceError as error:
+            problems.append(f"[constraints {number}] {error}")
     if not parameters:
         problems.append("there is no parameter; each needs a section such as [parameters.temperature]")
     if not problems:
         try:
-            return Campaign(Space(made), objectives, chosen or None, outside)
+            return Campaign(Space(made, constraints=constraints), objectives, chosen or None, outside)
         except BomiError as error:
             problems.append(str(error))
     raise FileError("\n".join(f"{path}: {problem}" for problem in problems))
@@ -228,7 +243,7 @@ def _parameter(where: str, spec: object, problems: list[str]) -> Parameter:
     kind = spec.get("type", "categorical" if "values" in spec else "real")
     if kind not in TYPES:
         raise SpaceError(f"type must be {' or '.join(map(_toml, TYPES))}, but got {_shown(kind)}")
-    category = kind == "categorical"
+    category = kind in ("categorical", "ordinal")
     problems += _unknown(where, spec, "category" if category else "number")
     unit = spec.get("unit", "")
     if not isinstance(unit, str):
@@ -237,7 +252,7 @@ def _parameter(where: str, spec: object, problems: list[str]) -> Parameter:
         values = spec.get("values")
         if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
             raise SpaceError(f"needs values = [...] with texts or numbers, but got {_shown(values)}")
-        return Categorical(values, unit=unit)
+        return (Ordinal if kind == "ordinal" else Categorical)(values, unit=unit, default=spec.get("default"))
     bounds, scale, step = spec.get("range"), spec.get("scale", "linear"), spec.get("step")
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise SpaceError(f"needs range = [low, high], but got {_shown(bounds)}")
@@ -245,9 +260,26 @@ def _parameter(where: str, spec: object, problems: list[str]) -> Parameter:
         raise SpaceError(f"scale must be {' or '.join(map(_toml, SCALES))}, but got {_shown(scale)}")
     if step is not None and (isinstance(step, bool) or not isinstance(step, int | float)):
         raise SpaceError(f"step must be a number, but got {_shown(step)}")
+    default = spec.get("default")
     if kind == "integer":
-        return Integer(*bounds, log=scale == "log", step=1 if step is None else step, unit=unit)
-    return Real(*bounds, log=scale == "log", step=step, unit=unit)
+        return Integer(*bounds, log=scale == "log", step=1 if step is None else step, unit=unit, default=default)
+    return Real(*bounds, log=scale == "log", step=step, unit=unit, default=default)
+
+
+def _constraint(where: str, spec: object, parameters: Mapping[str, Any], problems: list[str]) -> Linear:
+    """A constraint of a section; what is wrong with its keys goes to the problems, with its values is raised."""
+    if not isinstance(spec, Mapping):
+        raise SpaceError(f"must be a section with terms = {{a = 1, b = 2}} and max = ..., but got {_shown(spec)}")
+    problems += _unknown(where, spec, "constraint")
+    terms = spec.get("terms")
+    if not isinstance(terms, Mapping) or not terms:
+        raise SpaceError(f"needs terms = {{a = 1, b = 2}}, the coefficient of each parameter, but got {_shown(terms)}")
+    for name in terms:
+        if name not in parameters:
+            near = difflib.get_close_matches(name, parameters, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(parameters)}"
+            raise SpaceError(f"terms speak of {name!r}, which is no parameter; {hint}")
+    return Linear(terms, min=spec.get("min"), max=spec.get("max"), equals=spec.get("equals"))
 
 
 def _unknown(where: str, table: Mapping[str, Any], kind: str) -> list[str]:
@@ -281,8 +313,10 @@ def _shown(value: object) -> str:
 
 def _parameter_lines(parameter: Parameter) -> list[str]:
     unit = [f"unit = {_toml(parameter.unit)}"] if parameter.unit else []
-    if isinstance(parameter, Categorical):
-        return [f"values = [{', '.join(map(_toml, parameter.values))}]", *unit]
+    unit += [f"default = {_toml(parameter.default)}"] if parameter.default is not None else []
+    if isinstance(parameter, Categorical | Ordinal):
+        kind = ['type = "ordinal"'] if isinstance(parameter, Ordinal) else []
+        return [*kind, *unit, f"values = [{', '.join(map(_toml, parameter.values))}]"]
     integer = isinstance(parameter, Integer)
     return [
         *(['type = "integer"'] if integer else []),
@@ -292,6 +326,12 @@ def _parameter_lines(parameter: Parameter) -> list[str]:
         *unit,
         f"range = [{_toml(parameter.low)}, {_toml(parameter.high)}]",
     ]  # fmt: skip
+
+
+def _constraint_lines(constraint: Linear) -> list[str]:
+    terms = ", ".join(f"{_toml_key(name)} = {_toml(coefficient)}" for name, coefficient in constraint.terms.items())
+    limits = {name: getattr(constraint, name) for name in ("min", "max", "equals")}
+    return [f"terms = {{{terms}}}", *(f"{name} = {_toml(v)}" for name, v in limits.items() if v is not None)]
 
 
 def _toml(value: Known) -> str:

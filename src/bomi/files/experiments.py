@@ -20,7 +20,7 @@ from bomi.files.campaign import Campaign
 from bomi.files.sheet import NAMES, Sheet, parse_sheet, read_sheet
 from bomi.objectives import ERROR
 from bomi.observations import SHOWN_PROBLEMS, Observations, Problem, Row, read_columns
-from bomi.space import IDENTITY, RESERVED, Categorical
+from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,6 +70,7 @@ class Summary:
     failed: int
     complete: int
     columns: tuple[ColumnSummary, ...]
+    broken: tuple[str, ...] = ()  # rows that break a constraint, and which
 
 
 def summarize(experiments: Experiments) -> Summary:
@@ -89,7 +90,16 @@ def summarize(experiments: Experiments) -> Summary:
         columns.append(ColumnSummary(name, len(measured), 0, len(rows) - len(measured), *ends))
     pending, failed = sum(row.pending for row in rows), sum(row.failed for row in rows)
     complete, outcomes = sum(row.complete for row in rows), sum(bool(row.outcomes) for row in rows)
-    return Summary(len(rows), outcomes, pending, failed, complete, tuple(columns))
+    broken = [
+        f"row {number} breaks the constraint {one}: it has {one.total(_numbers(row)):.10g}"
+        for number, row in zip(experiments.numbers, rows, strict=True)
+        for one in experiments.campaign.space.broken(row.recorded)
+    ]
+    return Summary(len(rows), outcomes, pending, failed, complete, tuple(columns), tuple(broken))
+
+
+def _numbers(row: Row) -> dict[str, float]:
+    return {name: float(cell) for name, cell in row.recorded.items() if isinstance(cell, int | float)}
 
 
 def read_experiments(path: Path, campaign: Campaign) -> Experiments:
@@ -113,7 +123,8 @@ def _uncollected() -> Iterator[None]:
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     """The sheet, if it fits the campaign."""
     needed = (*campaign.space.names, *campaign.outcomes)
-    problems = [*_header_problems(sheet, needed), *_width_problems(sheet)]
+    defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
+    problems = [*_header_problems(sheet, [name for name in needed if name not in defaults]), *_width_problems(sheet)]
     numeric = _number_columns(campaign)
     decimal = sheet.decimal(numeric)
     if decimal is None:
@@ -195,7 +206,7 @@ def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]],
         if comma:
             typed |= {name: typed[name].replace(".", ",") for name in _number_columns(campaign) if name in typed}
         rows.append({"id": identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
-    return sheet.append([RESERVED + name for name in campaign.space.names], rows)
+    return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
 
 
 def _fresh_ids(experiments: Experiments, count: int) -> list[str]:
@@ -258,7 +269,8 @@ def _number_columns(campaign: Campaign) -> list[str]:
     parameters = [
         name
         for name, parameter in campaign.space.parameters.items()
-        if not isinstance(parameter, Categorical) or not any(isinstance(value, str) for value in parameter.values)
+        if not isinstance(parameter, Categorical | Ordinal)
+        or not any(isinstance(value, str) for value in parameter.values)
     ]
     outcomes = [*campaign.outcomes, *(name + ERROR for name in campaign.outcomes)]
     return [*parameters, *outcomes, *(RESERVED + name for name in parameters)]

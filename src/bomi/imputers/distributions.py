@@ -48,6 +48,7 @@ class Distributions:
             places = np.array([parameter.to_unit(float(value))[0] for value in values])
             column = table.space.columns[stated.parameter]
             mean[stated.row, column], variance[stated.row, column] = float(places.mean()), float(places.var())
+        mean = table.put_right(mean[None])[0]
         missed = (gap & asked).sum(0) / asked.sum(0).clamp_min(1)
         planning = missed * self.execution_sd**2
         return Completed(mean[None], table.targets, variances=variance[None], planning=planning, errors=table.errors)

@@ -30,6 +30,7 @@ import torch
 from torch import Tensor
 
 from bomi.errors import MethodError
+from bomi.imputers.constrained import Constrained
 from bomi.imputers.gap_priors import GapPriors, from_codes, gap_priors, to_codes
 from bomi.space import Categorical, Space
 from bomi.surrogates.gaussian_process import (
@@ -73,7 +74,7 @@ class Posterior:
         if len(table) > ANCHORS:
             return self._by_anchors(table, generator, warm)
         known = to_codes(table, table.inputs)
-        priors = gap_priors(table, known, self.worlds)
+        priors = _priors(table, known, self.worlds)
         if warm is None or warm.hyper is None:
             codes, hyper = _cold_start(table, known, priors, generator)
         else:
@@ -115,7 +116,7 @@ class Posterior:
         hyper, kernel = _tempered(completed.hyper), _kernel(table)
         inputs, expected = [], []
         codes = to_codes(table, completed.inputs)
-        priors = gap_priors(table, to_codes(table, table.inputs), len(codes))
+        priors = _priors(table, to_codes(table, table.inputs), len(codes))
         priors = priors.learn_straying(_take(codes, priors), generator)
         y = _by_world(table.outcomes.nan_to_num(), len(codes)).unsqueeze(-1)
         for turn in range(math.ceil(SAMPLES / len(codes))):
@@ -127,6 +128,12 @@ class Posterior:
             inputs.append(world)
             expected.append((k.mT @ (P @ y)).squeeze(-1).unflatten(0, (outcomes, -1)))  # (m, Q, l)
         return torch.cat(inputs), torch.cat(expected, 1)
+
+
+def _priors(table: Table, known: Tensor, worlds: int) -> GapPriors:
+    """The gaps' priors, those that follow from fixed sums on their own."""
+    priors = gap_priors(table, known, worlds)
+    return Constrained(table, priors).free_pivots(priors) if table.space.constraints else priors
 
 
 def _kernel(table: Table) -> AdditiveMatern:
@@ -194,7 +201,7 @@ def draw_given(
     errors = torch.zeros_like(outcomes) if table.errors is None else torch.atleast_2d(table.errors)[:, rows]
     models = [_model(table, anchors.of(j)) for j in range(len(outcomes))]
     known = to_codes(table, table.inputs)
-    everything = gap_priors(table, known, len(anchors.inputs))
+    everything = _priors(table, known, len(anchors.inputs))
     if anchored is not None:  # what the anchors say of straying holds for the other rows too
         codes = known.expand(len(anchors.inputs), -1, -1).clone()
         codes[:, anchored] = to_codes(table, anchors.inputs)
@@ -205,6 +212,13 @@ def draw_given(
     values = priors.draw(e)
     if priors.discrete.any():
         values = _snap(values, priors, table.space)
+    luck = _gumbel(values.shape[:3], generator)
+    if table.space.constraints:
+        constrained = Constrained(table, priors)
+        values[:, 0] = constrained.put_right(values[:, 0])  # so that one of them can be
+        values, weights = constrained.follow(values, priors)
+        weights[:, 0] = weights[:, 0].clamp_min(-1e9)
+        luck = luck + weights
     codes = known[rows].expand(Q, 2 * CANDIDATES, -1, -1).clone()  # (Q, S, R, p)
     row, slot = priors.used.nonzero().unbind(-1)
     codes[:, :, row, priors.parameter[row, slot]] = values[:, :, row, slot]
@@ -219,7 +233,7 @@ def draw_given(
             y, error = (values[j, part : part + BLOCK] for values in (outcomes, errors))
             variance = variance + model.noise.exp()[:, None, None] + error
             weight -= 0.5 * ((y - mean).square() / variance + variance.log()).nan_to_num()  # 0 where it is lacking
-        chosen = (weight + _gumbel(weight.shape, generator)).argmax(1)  # (Q, B)
+        chosen = (weight + luck[:, :, part : part + BLOCK]).argmax(1)  # (Q, B)
         drawn.append(x[torch.arange(Q)[:, None], chosen, torch.arange(x.shape[2])])
     return torch.cat(drawn, 1)
 
@@ -227,7 +241,7 @@ def draw_given(
 def _cold_start(table: Table, known: Tensor, priors: GapPriors, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """From nothing: complete rows first, the others added one by one, then rounds of learning and sweeping."""
     worlds = len(priors.cdf)
-    codes = _guess(known.expand(worlds, -1, -1), priors, table.space)
+    codes = _guess(known.expand(worlds, -1, -1), priors, table)
     complete = torch.ones(len(table), dtype=torch.bool)
     complete[priors.rows] = False
     counts = (~table.outcomes[:, complete].isnan()).sum(-1)
@@ -264,7 +278,7 @@ def _warm_start(
     codes, hyper = to_codes(table, before[pick]), _of_worlds(hyper, pick, table)
     used = _tempered(hyper)
     fresh = codes.isnan().any(-1).any(0) & known.isnan().any(-1)
-    codes = _guess(torch.where(known.isnan(), codes, known), priors, table.space)
+    codes = _guess(torch.where(known.isnan(), codes, known), priors, table)
     P = _inverse(table, used, from_codes(table, codes), only=~fresh)
     priors = priors.learn_straying(_take(codes, priors), generator, ~fresh)
     if fresh.any():
@@ -296,6 +310,10 @@ def sweep(
     steps = _steps(priors, generator) if step is None else torch.full(priors.rows.shape, step, dtype=torch.float64)
     candidates = _candidates(values, priors, generator, steps, table.space)  # (Q, S, R, g)
     luck = _gumbel(candidates.shape[:3], generator)
+    if table.space.constraints:
+        candidates, weights = Constrained(table, priors).follow(candidates, priors)
+        candidates[:, 0], weights[:, 0] = values, weights[:, 0].clamp_min(-1e9)  # the current ones are always there
+        luck = luck + weights
     metric = _Metric(hyper, table.space)
     noise = hyper[:, -1:].exp().expand(-1, len(table))  # (m Q, n)
     if table.errors is not None:
@@ -419,11 +437,13 @@ def _put(codes: Tensor, priors: GapPriors, values: Tensor, space: Space) -> None
     codes[:, priors.rows[row], priors.parameter[row, slot]] = values[:, row, slot]
 
 
-def _guess(codes: Tensor, priors: GapPriors, space: Space) -> Tensor:
+def _guess(codes: Tensor, priors: GapPriors, table: Table) -> Tensor:
     """With the middle of its prior where a gap has no value yet."""
     filled = codes.clone()
     middle = priors.draw(torch.zeros(len(codes), 1, *priors.used.shape, dtype=torch.float64))[:, 0]
-    _put(filled, priors, middle, space)
+    if table.space.constraints:
+        middle = Constrained(table, priors).put_right(_snap(middle, priors, table.space))
+    _put(filled, priors, middle, table.space)
     return torch.where(codes.isnan(), filled, codes)
 
 

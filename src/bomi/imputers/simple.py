@@ -33,7 +33,10 @@ class Suggest:
     def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """One world of the rows that are complete or were asked for."""
         table = table.with_centers()
-        return _without_gaps(table, torch.where(table.inputs.isnan(), table.asked, table.inputs))
+        filled = torch.where(table.inputs.isnan(), table.asked, table.inputs)
+        whole = ~filled.isnan().any(-1)
+        filled[whole] = table.select(whole).put_right(filled[whole][None])[0]
+        return _without_gaps(table, filled)
 
 
 @dataclass(frozen=True)
