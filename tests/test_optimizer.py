@@ -85,7 +85,8 @@ def test_the_example_of_the_design():
     assert set(best.setting) == set(space.names)
     assert math.isfinite(best.predicted.mean)
     assert best.predicted.sd > 0
-    assert list(opt.gaps().columns) == ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth"]
+    columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth", "probabilities"]
+    assert list(opt.gaps().columns) == columns
     frame = opt.frame()
     assert frame["strength"].isna().sum() == 5  # four pending suggestions, one pending row of history
     again = bomi.Optimizer(space, objective="strength", seed=0)

@@ -746,7 +746,7 @@ class Optimizer:
                     "worth": max(_worth(gap.draws, one, words=words) for one in outcomes),
                 }
             )
-        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "probabilities", "worth"]
+        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth", "probabilities"]
         return pd.DataFrame(found, columns=columns).sort_values(
             "worth", ascending=False, kind="stable", ignore_index=True
         )

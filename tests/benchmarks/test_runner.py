@@ -132,11 +132,11 @@ def test_oracle_has_no_gaps_and_naive_neither() -> None:
 
 def test_what_the_yardsticks_are_told() -> None:
     data = Initial(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, np.nan], [3.0, np.nan]]), np.zeros(2))
-    naive, oracle = contender("naive").view, contender("oracle").view
-    assert np.array_equal(naive.history(data), data.recorded, equal_nan=True)  # no value, so no mean
+    naive, oracle, branin = contender("naive").view, contender("oracle").view, problem("branin")
+    assert np.array_equal(naive.history(data, branin), data.recorded, equal_nan=True)  # no value, so no mean
     other = data._replace(recorded=np.array([[np.nan, 2.0], [3.0, 4.0]]))
-    assert naive.history(other).tolist() == [[3.0, 2.0], [3.0, 4.0]]
-    assert oracle.history(other).tolist() == data.inputs.tolist()
+    assert naive.history(other, branin).tolist() == [[3.0, 2.0], [3.0, 4.0]]
+    assert oracle.history(other, branin).tolist() == data.inputs.tolist()
     asked, actual, recorded = np.array([0.5]), np.array([0.7]), np.array([np.nan])
     assert naive.evaluation(asked, actual, recorded) == asked
     assert oracle.evaluation(asked, actual, recorded) == actual
