@@ -16,6 +16,7 @@ import numpy as np
 
 import bomi
 from bomi import BomiError, Integer, Linear, Optimizer, Ordinal, Real, Space
+from bomi.errors import SuggestionError
 from bomi.space import Parameter
 
 WORDS = ("oak", "elm", "ash", "fir", "yew")
@@ -121,7 +122,12 @@ def check(count: int, seed: int) -> tuple[Counter[str], list[str]]:
         most = settings_of(space)
         batch = min(BATCH if method == "random" else 4, count - asked.total())
         for turn in range(3):
-            suggestions = optimizer.ask(batch)
+            try:
+                suggestions = optimizer.ask(batch)
+            except SuggestionError:  # right where there are no more settings
+                if len(optimizer.observations.pending) + batch <= most:
+                    wrong.append(f"{method}, {space}: not a setting left, though there are {most}")
+                break
             for suggestion in suggestions:
                 problems = wrong_with(space, dict(suggestion))
                 wrong += [f"{method}, {space}: {problem}" for problem in problems]

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 from botorch.acquisition import LogExpectedImprovement
@@ -103,3 +104,74 @@ def test_log_ei_is_finite_and_has_a_gradient_far_in_the_tail():
     assert gradient_sd.isfinite().all()
     # far out, log EI ~ -z^2/2 - log(sqrt(2 pi) z^2)
     assert scores[1].item() == pytest.approx(-(101**2) / 2 - math.log(math.sqrt(2 * math.pi) * 101**2), abs=1e-3)
+
+
+# --- targets and several outcomes ---
+
+
+@pytest.mark.parametrize("mean", [-3.0, 0.2, 0.7, 4.0])
+@pytest.mark.parametrize("sd", [0.05, 1.0])
+@pytest.mark.parametrize("distance", [1e-4, 0.3, 2.0])
+def test_the_improvement_toward_a_target_is_that_of_a_quadrature(mean, sd, distance):
+    aim = 0.5
+    y = np.linspace(aim - distance, aim + distance, 20001)
+    density = np.exp(-0.5 * ((y - mean) / sd) ** 2) / (sd * math.sqrt(2 * math.pi))
+    exact = np.trapezoid((distance - np.abs(y - aim)) * density, y)
+    moments = (torch.tensor([value], dtype=torch.float64) for value in (mean, sd))
+    found = acquisition.log_excess(*moments, torch.tensor([-distance], dtype=torch.float64), aim)
+    if exact > 1e-300:
+        assert float(found) == pytest.approx(math.log(exact), rel=1e-5, abs=1e-5)
+
+
+def test_the_improvement_toward_a_target_has_a_finite_gradient_everywhere():
+    mean = torch.linspace(-50, 50, 101, dtype=torch.float64, requires_grad=True)
+    for distance in (1e-9, 1e-3, 1.0):
+        value = acquisition.log_excess(mean, torch.tensor(0.1), torch.tensor(-distance, dtype=torch.float64), 0.0)
+        (slope,) = torch.autograd.grad(value.sum(), mean)
+        assert value.isfinite().all()
+        assert slope.isfinite().all()
+
+
+def test_the_expected_distance_to_a_target_is_that_of_draws():
+    mean, sd = torch.tensor([0.3, -2.0]), torch.tensor([0.5, 0.1])
+    draws = mean + sd * torch.randn(400_000, 2, generator=torch.Generator().manual_seed(0))
+    found = acquisition.expected_merit(mean, sd, 0.4)
+    torch.testing.assert_close(found, -(draws - 0.4).abs().mean(0), atol=3e-3, rtol=0)
+
+
+@pytest.mark.parametrize("outcomes", [2, 3])
+def test_the_gain_in_hypervolume_is_botorch_s(outcomes):
+    from botorch.utils.multi_objective.hypervolume import Hypervolume, infer_reference_point
+
+    generator = torch.Generator().manual_seed(outcomes)
+    merits = torch.randn(1, 9, outcomes, generator=generator, dtype=torch.float64)
+    boxes = acquisition.free_boxes(merits)
+    mean = torch.randn(outcomes, 4, generator=generator, dtype=torch.float64)
+    sd = 0.2 + torch.rand(outcomes, 4, generator=generator, dtype=torch.float64)
+    moments = [(mean[j][None], sd[j][None]) for j in range(outcomes)]
+    found = acquisition.log_gain(moments, [None] * outcomes, boxes)[0].exp()
+    front = merits[0][acquisition.undominated(merits[0])]
+    volume = Hypervolume(infer_reference_point(front))
+    before = volume.compute(front)
+    for i in range(4):
+        draws = mean[:, i] + sd[:, i] * torch.randn(1500, outcomes, generator=generator, dtype=torch.float64)
+        gains = torch.tensor([volume.compute(torch.cat([front, draw[None]])) - before for draw in draws])
+        error = float(gains.std() / math.sqrt(len(gains)))
+        assert float(found[i]) == pytest.approx(float(gains.mean()), abs=4 * error + 1e-4)
+
+
+def test_of_one_outcome_the_gain_is_the_expected_improvement():
+    merits = torch.tensor([[[0.1], [0.4]], [[0.2], [0.3]]], dtype=torch.float64)
+    mean, sd = torch.rand(2, 2, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = acquisition.log_gain([(mean, sd)], [None], acquisition.free_boxes(merits))
+    expected = acquisition.log_ei(mean, sd, merits.amax(1)[:, 0])
+    torch.testing.assert_close(acquisition.log_mean(found), expected)
+
+
+def test_weights_choose_among_what_is_undominated():
+    merits = torch.tensor([[0.0, -1.0], [-1.0, 0.0], [-0.4, -0.4], [-0.9, -0.9]], dtype=torch.float64)
+    chosen = [
+        int(acquisition.chebyshev(merits, torch.tensor(weights, dtype=torch.float64)).argmax())
+        for weights in ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))
+    ]
+    assert chosen == [0, 1, 2]

@@ -7,6 +7,7 @@ import torch
 
 from bomi import Categorical, Integer, Real, Space
 from bomi.candidates import RAW, maximize, space_filling
+from bomi.errors import SuggestionError
 
 BOX = Space({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
 MIXED = Space({"a": (0, 1), "n": Integer(1, 8), "d": Real(0, 1, step=0.25), "c": ["x", "y", "z"]})
@@ -170,8 +171,16 @@ def test_taken_points_are_left_alone():
         place, _ = maximize(lambda x: x[:, 0] + 0.1 * x[:, 1], space, seed=0, taken=taken)
         taken = torch.cat([taken, place[None]])
     assert len({tuple(row) for row in taken.tolist()}) == 8
-    place, _ = maximize(lambda x: x[:, 0] + 0.1 * x[:, 1], space, seed=0, taken=taken)
-    assert place.tolist() == [1, 1, 0]  # all are taken: the best once more
+    with pytest.raises(SuggestionError, match="no setting of the space is left: 8 are pending"):
+        maximize(lambda x: x[:, 0] + 0.1 * x[:, 1], space, seed=0, taken=taken)
+
+
+def test_where_all_that_was_looked_at_is_taken_another_point_is_found():
+    space = Space({"n": Integer(0, 99), "m": Integer(0, 99)})  # too many to enumerate
+    raw = space_filling(space, 4, seed=0)
+    place, _ = maximize(lambda x: x[:, 0], space, seed=0, raw=raw, taken=raw)
+    again, _ = maximize(lambda x: 0 * x[:, 0], space, seed=0, raw=raw, taken=torch.cat([raw, place[None]]))
+    assert (raw != again).any(-1).all()
 
 
 def test_a_taken_optimum_gives_another_point():

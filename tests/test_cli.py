@@ -284,3 +284,87 @@ def test_completion(monkeypatch, capsys):
     with pytest.raises(SystemExit):
         cli.main()
     assert "complete" in capsys.readouterr().out
+
+
+# --- several outcomes, a target, failures, known errors ---
+
+PLANT = """temperature,time,yield,yield.sd,impurity
+30,2,31,0.5,0.7
+50,,52,0.5,1.8
+70,5,70,,2.6
+90,3,85,0.5,
+110,9,90,0.5,6.1
+60,1,50,2,1.5
+118,4,failed,,
+"""
+
+
+@pytest.fixture
+def plant(tmp_path):
+    table = tmp_path / "plant.csv"
+    table.write_text(PLANT, encoding="utf-8")
+    return table
+
+
+def test_several_outcomes_from_the_table_to_the_figures(bomi, plant):
+    code, out, _ = bomi("init", plant, "--objective", "yield", "--objective", "impurity=minimize", "--format", "json")
+    assert code == 0
+    assert [(one["name"], one["goal"]) for one in json.loads(out)["objectives"]] == [
+        ("yield", "maximize"),
+        ("impurity", "minimize"),
+    ]
+    campaign = plant.parent / "campaign.toml"
+    campaign.write_text(campaign.read_text() + '\n[method]\nname = "mean"\n')
+    _, out, _ = bomi("check", plant, "--format", "json")
+    summary = json.loads(out)
+    assert (summary["rows"], summary["outcomes"], summary["failed"], summary["pending"]) == (7, 6, 1, 0)
+    known = {column["column"]: column["known"] for column in summary["columns"]}
+    assert known == {"temperature": 7, "time": 6, "yield": 6, "impurity": 5}
+    _, out, _ = bomi("suggest", plant, "-n", "2", "--append", "--format", "json")
+    first, second = json.loads(out)
+    assert set(first["predicted"]) == {"yield", "impurity"}
+    assert first["setting"] != second["setting"]
+    assert "it succeeds with a chance of" in first["why"]
+    assert len(plant.read_text().splitlines()) == 10
+    _, out, _ = bomi("suggest", plant, "--format", "csv")
+    assert "predicted.yield.mean,predicted.yield.sd,predicted.impurity.mean" in out
+    _, out, _ = bomi("best", plant, "--format", "json")
+    choices = json.loads(out)
+    assert isinstance(choices, list)
+    assert {choice["seen"]["row"] for choice in choices} <= {2, 3, 4, 6, 7}
+    yields = [choice["recommended"]["predicted"]["yield"]["mean"] for choice in choices]
+    assert yields == sorted(yields)
+    _, out, _ = bomi("best", plant)
+    assert "recommended 1" in out
+    assert "impurity sd" in out
+    _, out, _ = bomi("gaps", plant, "--format", "json")
+    assert [(gap["row"], gap["parameter"]) for gap in json.loads(out)] == [(3, "time")]
+    _, out, _ = bomi("plot", plant, "-o", plant.parent / "figures", "--format", "json")
+    drawn = {Path(record["file"]).stem for record in json.loads(out)}
+    assert drawn == {"outcomes", "gaps", "front", *(f"{kind}-{name}" for kind in ("slices", "importance")
+                                                   for name in ("yield", "impurity"))}  # fmt: skip
+
+
+def test_a_target_on_the_command_line(bomi, plant):
+    bomi("init", plant, "--objective", "yield=60")
+    text = (plant.parent / "campaign.toml").read_text()
+    assert 'goal = "target"' in text
+    assert "target = 60" in text
+    assert "yield.sd" not in text
+    (plant.parent / "campaign.toml").write_text(text + '\n[method]\nname = "mean"\n')
+    _, out, _ = bomi("best", plant, "--format", "json")
+    found = json.loads(out)
+    assert found["recommended"]["predicted"]["mean"] == pytest.approx(60, abs=3)
+    assert found["seen"]["outcome"] == 52
+
+
+def test_more_than_there_are_is_told(bomi, tmp_path):
+    table = tmp_path / "few.csv"
+    table.write_text("n,y\n1,1.0\n2,2.0\n", encoding="utf-8")
+    (tmp_path / "campaign.toml").write_text(
+        '[objective]\nname = "y"\n[parameters.n]\ntype = "integer"\nrange = [1, 3]\n'
+    )
+    code, _, err = bomi("suggest", table, "-n", "4", "--append")
+    assert code == 2
+    assert "no setting of the space is left: 3 are pending or asked for already; ask for fewer" in err
+    assert table.read_text() == "n,y\n1,1.0\n2,2.0\n"

@@ -116,6 +116,19 @@ def test_the_example_of_the_method_says_what_the_text_says():
     assert min(abs(draw - 0.5) for draw in draws) > 0.1
 
 
+def test_the_outcomes_of_a_campaign_are_as_described(tmp_path):
+    document = ROOT / "docs" / "campaigns-outcomes.md"
+    namespace: dict[str, object] = {}
+    for text in programs(document):
+        exec(text, namespace)
+    wishes = []
+    for kind, text in BLOCK.findall(document.read_text(encoding="utf-8")):
+        if kind == "toml":
+            (tmp_path / "campaign.toml").write_text(text, encoding="utf-8")
+            wishes.append(Campaign.read(tmp_path / "campaign.toml").wish)
+    assert wishes == ["pH near 7", "maximize yield, minimize impurity"]
+
+
 def test_the_readme_begins_with_the_two_commands():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert BLOCK.search(readme).group(2) == "make demo\nmake test\n"

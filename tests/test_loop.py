@@ -50,10 +50,10 @@ def test_gaps_come_with_their_place_in_the_table_and_their_density(study):
 
 def test_the_overview_names_the_best_row_and_slices_through_the_recommended_setting(study):
     found = loop.overview(study)
-    assert found.recommendation.row == 6
-    assert found.recommendation.best.setting["x"] == pytest.approx(4, abs=0.7)
-    assert [one.parameter for one in found.slices] == ["x", "kind"]
-    assert found.importance[0].parameter == "x"
+    assert [one.row for one in found.recommended] == [6]
+    assert found.recommended[0].best.setting["x"] == pytest.approx(4, abs=0.7)
+    assert [one.parameter for one in found.slices["y"]] == ["x", "kind"]
+    assert found.importance["y"][0].parameter == "x"
 
 
 def test_without_a_model_the_overview_says_so(tmp_path):
@@ -61,5 +61,5 @@ def test_without_a_model_the_overview_says_so(tmp_path):
     (tmp_path / "lab.csv").write_text(TABLE)
     campaign = Campaign.read(tmp_path / "campaign.toml")
     found = loop.overview(loop.study(read_experiments(tmp_path / "lab.csv", campaign)))
-    assert (found.slices, found.importance) == ([], [])
+    assert (found.slices, found.importance) == ({}, {})
     assert "no model" in found.note

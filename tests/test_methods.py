@@ -11,6 +11,7 @@ from bomi.imputers.matrix_factorization import MatrixFactorization
 from bomi.imputers.neighbors import Neighbors
 from bomi.methods import DistributionGP, ExpectedImprovement, PlainGP, UpperConfidenceBound
 from bomi.names import DEFAULT, METHOD_NAMES
+from bomi.outlook import Outlook
 from bomi.surrogates import gaussian_process
 from bomi.worlds import Completed
 
@@ -89,6 +90,10 @@ def test_a_setting_of_another_method_likewise(name, settings):
         method(name, **settings)
 
 
+def outlook(model):
+    return Outlook.of([model], [None], model.inputs, None)
+
+
 def model_of(worlds):
     generator = torch.Generator().manual_seed(0)
     X = torch.rand(worlds, 8, 2, generator=generator, dtype=torch.float64)
@@ -102,7 +107,7 @@ def test_the_ucb_of_a_method_is_the_formula(beta_alpha):
     exploration = 0.2 * math.sqrt(acquisition.beta(4, 2, delta=0.1))
     alpha = mean + exploration * variance.sqrt()
     expected = alpha.mean(0) + (exploration if beta_alpha is None else beta_alpha) * alpha.std(0)
-    score = UpperConfidenceBound(beta_alpha=beta_alpha).score(model, t=4, parameters=2)
+    score = UpperConfidenceBound(beta_alpha=beta_alpha).score(outlook(model), t=4, parameters=2)
     torch.testing.assert_close(score(points), expected)
 
 
@@ -110,7 +115,7 @@ def test_expected_improvement_is_over_each_world_s_best_mean():
     model, points = model_of(3), torch.rand(5, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     mean, variance = model.moments(points)
     expected = acquisition.log_ei(mean, variance.sqrt(), model.fitted().amax(-1))
-    torch.testing.assert_close(ExpectedImprovement().score(model, t=1, parameters=2)(points), expected)
+    torch.testing.assert_close(ExpectedImprovement().score(outlook(model), t=1, parameters=2)(points), expected)
 
 
 def test_a_surrogate_over_distributions_needs_variances():

@@ -43,6 +43,15 @@ def cells_of(name):
     return st.one_of(st.none(), known, st.builds(Normal, known, st.floats(1e-3, 1e3)), intervals)
 
 
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+told = st.one_of(
+    st.just({}),
+    st.just({"failed": True}),
+    st.builds(lambda y: {"outcomes": {"strength": y}}, numbers),
+    st.builds(lambda y, sd: {"outcomes": {"strength": y}, "errors": {"strength": abs(sd)}}, numbers, numbers),
+)
+
+
 @st.composite
 def tables(draw, min_size=0):
     """Rows as they come from a lab: gaps, uncertainties, some with an id, some asked for, some pending."""
@@ -51,7 +60,7 @@ def tables(draw, min_size=0):
     return tuple(
         Row(
             recorded={name: draw(cells_of(name)) for name in SPACE.names},
-            outcome=draw(st.none() | st.floats(allow_nan=False, allow_infinity=False)),
+            **draw(told),
             asked={name: draw(values_of(name)) for name in SPACE.names if draw(st.booleans())},
             id=draw(st.sampled_from([None, names[i]])),
             extra={"note": draw(words)},
@@ -69,19 +78,19 @@ def columns_of(frame):
 
 @given(tables())
 def test_a_table_by_columns_reads_back_the_same(rows):
-    columns = Observations(SPACE, "strength", rows).columns()
+    columns = Observations(SPACE, ("strength",), rows).columns()
     assert tuple(read_columns(columns, SPACE, "strength")) == rows
 
 
 @given(tables())
 def test_a_data_frame_reads_back_the_same(rows):
-    frame = Observations(SPACE, "strength", rows).frame()
+    frame = Observations(SPACE, ("strength",), rows).frame()
     assert tuple(read_columns(columns_of(frame), SPACE, "strength")) == rows
 
 
 @given(tables())
 def test_a_table_of_typed_text_reads_back_the_same(rows):
-    columns = Observations(SPACE, "strength", rows).columns()
+    columns = Observations(SPACE, ("strength",), rows).columns()
     typed = {
         name: list(values) if name in ("id", "note") else [cells.text(value) for value in values]
         for name, values in columns.items()
@@ -91,16 +100,17 @@ def test_a_table_of_typed_text_reads_back_the_same(rows):
 
 @given(tables())
 def test_done_and_pending_part_the_rows(rows):
-    observations = Observations(SPACE, "strength", rows)
+    observations = Observations(SPACE, ("strength",), rows)
     assert [row.outcome for row in observations.done] == [row.outcome for row in rows if row.outcome is not None]
-    assert len(observations.done) + len(observations.pending) == len(rows)
+    assert len(observations.tried) + len(observations.pending) == len(rows)
+    assert len(observations.tried) - len(observations.done) == sum(row.failed for row in rows)
     assert all(row.outcome is None for row in observations.pending)
 
 
 def test_a_row_is_complete_when_every_input_is_known_exactly():
-    assert Row({"a": 1.0, "b": "x"}, 1.0).complete
-    assert not Row({"a": None, "b": "x"}, 1.0).complete
-    assert not Row({"a": Normal(1, 1), "b": "x"}, 1.0).complete
+    assert Row({"a": 1.0, "b": "x"}, {"y": 1.0}).complete
+    assert not Row({"a": None, "b": "x"}, {"y": 1.0}).complete
+    assert not Row({"a": Normal(1, 1), "b": "x"}, {"y": 1.0}).complete
 
 
 @pytest.mark.parametrize("identity", [None, math.nan, np.nan, pd.NA, "", "  "])
@@ -121,7 +131,7 @@ BAD = {"temperature": 500.0, "time": "soon", "passes": 2.5, "quench": "beer", "s
 
 @given(tables(min_size=1), st.data())
 def test_every_problem_is_named_at_once_with_its_row_and_column(rows, data):
-    columns = Observations(SPACE, "strength", rows).columns()
+    columns = Observations(SPACE, ("strength",), rows).columns()
     places = st.tuples(st.integers(0, len(rows) - 1), st.sampled_from(sorted(BAD)))
     wrong = data.draw(st.sets(places, min_size=1, max_size=SHOWN_PROBLEMS))
     for i, name in wrong:
@@ -170,7 +180,7 @@ def test_extra_columns_alone_are_kept_as_they_are():
         {"operator": "Ann", "asked.other": 3},
         {"operator": None, "asked.other": 4},
     ]
-    assert Observations(Space({"x": (0, 1)}), "y", tuple(rows)).columns()["operator"] == ["Ann", None]
+    assert Observations(Space({"x": (0, 1)}), ("y",), tuple(rows)).columns()["operator"] == ["Ann", None]
 
 
 def test_two_rows_with_one_id_are_told():
@@ -266,11 +276,11 @@ def test_what_is_no_number_is_told(value):
 
 
 def x_row(x, outcome, **rest):
-    return Row({"x": x}, outcome, **rest)
+    return Row({"x": x}, {} if outcome is None else {"y": outcome}, **rest)
 
 
 def test_adding_appends_and_leaves_the_old_value_as_it_was():
-    empty = Observations(Space({"x": (0, 1)}), "y")
+    empty = Observations(Space({"x": (0, 1)}), ("y",))
     one = empty.add([x_row(0.1, 1.0)])
     two = one.add([x_row(0.2, 2.0), x_row(0.2, 2.0)])
     assert (len(empty.rows), len(one.rows), len(two.rows)) == (0, 1, 3)
@@ -278,14 +288,14 @@ def test_adding_appends_and_leaves_the_old_value_as_it_was():
 
 def test_a_row_with_the_id_of_a_pending_one_takes_its_place_and_keeps_what_was_asked():
     pending = x_row(0.1, None, asked={"x": 0.1}, id="1", extra={"note": "rush"})
-    table = Observations(Space({"x": (0, 1)}), "y", (pending, x_row(0.5, 0.0)))
+    table = Observations(Space({"x": (0, 1)}), ("y",), (pending, x_row(0.5, 0.0)))
     told = table.add([x_row(None, 3.0, id="1", extra={"operator": "Ann"})])
     expected = x_row(None, 3.0, asked={"x": 0.1}, id="1", extra={"note": "rush", "operator": "Ann"})
     assert told.rows == (expected, x_row(0.5, 0.0))
 
 
 def test_the_same_experiment_is_not_told_twice():
-    table = Observations(Space({"x": (0, 1)}), "y", (x_row(0.1, 1.0, id="1"),))
+    table = Observations(Space({"x": (0, 1)}), ("y",), (x_row(0.1, 1.0, id="1"),))
     with pytest.raises(TableError, match="'1' has been told already"):
         table.add([x_row(0.1, 2.0, id="1")])
     with pytest.raises(TableError, match="'new' has been told already"):
@@ -294,6 +304,6 @@ def test_the_same_experiment_is_not_told_twice():
 
 @given(tables(), st.sets(st.integers(1, 12).map(str)))
 def test_a_fresh_id_is_one_that_no_row_has(rows, taken):
-    numbered = tuple(Row({}, None, id=identity) for identity in taken)
-    observations = Observations(SPACE, "strength", (*rows, *numbered))
+    numbered = tuple(Row({}, id=identity) for identity in taken)
+    observations = Observations(SPACE, ("strength",), (*rows, *numbered))
     assert observations.find(observations.fresh_id()) is None

@@ -306,8 +306,16 @@ def test_a_suggestion_is_told_once():
     ("options", "said"),
     [
         ({"method": "bomii"}, "the known ones are posterior, bomi, drop"),
-        ({"goal": "best"}, "'maximize' or 'minimize'"),
-        ({"objective": "time"}, "no parameter has"),
+        ({"goal": "best"}, "'maximize', 'minimize' or"),
+        ({"goal": "target"}, "as in"),
+        ({"goal": ("target", "high")}, "finite number"),
+        ({"goal": ("target", math.nan)}, "finite number"),
+        ({"objective": {"a": "maximize"}, "goal": "minimize"}, "its own goal"),
+        ({"objective": {}}, "at least one"),
+        ({"objective": {"a": "maximize", "time": "minimize"}}, "no parameter or column has"),
+        ({"objective": {"a": "maximize", "a.sd": "minimize"}}, "no parameter or column has"),
+        ({"objective": {"a": "maximize", "b": "minimize"}, "acquisition": "ucb-mi"}, "'ei'"),
+        ({"objective": "time"}, "no parameter or column has"),
         ({"objective": ""}, "name"),
         ({"objective": "id"}, "name"),
         ({"objective": "asked.time"}, "name"),
@@ -384,7 +392,15 @@ def test_a_batch_from_a_small_space_tries_every_point_once(method, rows, seed):
         optimizer.tell({"n": n + 1, "c": "x"}, float(n))
     batch = optimizer.ask(6)
     assert len({tuple(s.values()) for s in batch}) == 6
-    assert dict(optimizer.ask()) in [dict(s) for s in batch]  # all are pending: one of them again
+    before = optimizer.frame()
+    for count in (None, 1, 2):
+        with pytest.raises(SuggestionError, match="no setting of the space is left: 6 are pending"):
+            optimizer.ask(count)
+    optimizer.tell(batch[0], 1.0)
+    with pytest.raises(SuggestionError, match="ask for fewer"):
+        optimizer.ask(2)
+    assert len(optimizer.frame()) == len(before)
+    assert dict(optimizer.ask()) == dict(batch[0])  # the only one that is not pending
 
 
 def test_a_batch_at_a_corner_optimum_has_distinct_points():

@@ -16,7 +16,7 @@ from bomi.space import Categorical, Integer, Ordinal, Real, Space
 
 if TYPE_CHECKING:
     from bomi.methods import METHODS, Method, method
-    from bomi.optimizer import Best, Optimizer, Prediction, Suggestion
+    from bomi.optimizer import Best, Front, Optimizer, Prediction, Suggestion
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Best",
     "BomiError",
     "Categorical",
+    "Front",
     "Integer",
     "Interval",
     "Linear",
@@ -45,6 +46,7 @@ _LAZY = {
     "Method": "bomi.methods",
     "method": "bomi.methods",
     "Best": "bomi.optimizer",
+    "Front": "bomi.optimizer",
     "Optimizer": "bomi.optimizer",
     "Prediction": "bomi.optimizer",
     "Suggestion": "bomi.optimizer",

@@ -7,10 +7,19 @@ score      (m,)    one number a point, larger is better
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from botorch.acquisition.analytic import _log_ei_helper
+from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
+from botorch.utils.multi_objective.hypervolume import infer_reference_point
+from botorch.utils.multi_objective.pareto import is_non_dominated
+from botorch.utils.safe_math import log1mexp
 from torch import Tensor
+
+FAR = 1e4  # a target that no outcome comes near
+ROUND = 0.01  # of the span of an outcome, over which the change from one outcome to another is made smooth
+LIKELY = 0.7  # a point that succeeds with a smaller chance is the last resort
 
 
 def beta(t: int, dim: int, *, delta: float = 0.1, a: float = 1.0, b: float = 1.0, r: float = 1.0) -> float:
@@ -40,12 +49,116 @@ def ucb_mi(mean: Tensor, sd: Tensor, exploration: float, disagreement: float) ->
     return alpha.mean(0) + disagreement * spread
 
 
-def log_ei(mean: Tensor, sd: Tensor, incumbent: Tensor) -> Tensor:
+def merit(mean: Tensor, aim: float | None) -> Tensor:
+    """How good an expected outcome is: itself, or the negative distance to where it should be."""
+    return mean if aim is None else -(mean - aim).abs()
+
+
+def expected_merit(mean: Tensor, sd: Tensor, aim: float | None) -> Tensor:
+    """E[u] for u = y, or for u = -|y - aim| (a folded normal), with y ~ N(mean, sd^2)."""
+    if aim is None:
+        return mean
+    z = (mean - aim) / sd
+    return -sd * (math.sqrt(2 / math.pi) * torch.exp(-0.5 * z.square()) + z * torch.erf(z / math.sqrt(2)))
+
+
+def log_excess(mean: Tensor, sd: Tensor, threshold: Tensor, aim: float | None = None) -> Tensor:
+    """log E[(u - c)+] for u = y, or u = -|y - aim|, with y ~ N(mean, sd^2); in logs throughout (Ament et al. 2023).
+
+    For u = y it is log sd + log h((mean - c) / sd), h(z) = phi(z) + z Phi(z). With an aim and d = -c the hat
+
+        (d - |y - aim|)+ = (y - aim + d)+ - 2 (y - aim)+ + (y - aim - d)+
+
+    gives three such terms, for an aim above the mean; and of a narrow hat all that counts is its area d^2.
+    """
+    if aim is None:
+        return sd.log() + _log_ei_helper((mean - threshold) / sd)
+    width = (-threshold).clamp_min(1e-12) / sd
+    away = (mean - aim).abs() / sd
+    first, middle, last = (_log_ei_helper(shift * width - away) for shift in (1, 0, -1))
+    hat = 1 - 2 * torch.exp(middle - first) + torch.exp(last - first)
+    wide = first + hat.clamp_min(1e-30).log()
+    narrow = 2 * width.log() - 0.5 * away.square() - 0.5 * math.log(2 * math.pi)
+    return sd.log() + torch.where((width > 1e-3) | (width * away > 1e-2), wide, narrow)
+
+
+def log_gain(moments: Sequence[tuple[Tensor, Tensor]], aims: Sequence[float | None], boxes: Tensor) -> Tensor:
+    """log of the expected gain in hypervolume, in each world.  moments: J times (Q, m), boxes: (2, Q, K, J) -> (Q, m)
+
+    What the outcomes found so far leave undominated is cut into boxes from l to u. In a box, a new point adds the
+    product over outcomes of min(u_j, y_j) - l_j, where positive; outcomes are independent given a world, so that
+
+        E[gain] = sum_boxes prod_j ( E[(y_j - l_j)+] - E[(y_j - u_j)+] )
+
+    exactly (Yang et al. 2019). Of one outcome there is one box, from the incumbent to infinity: expected improvement.
+    """
+    total = None
+    for j, ((mean, sd), aim) in enumerate(zip(moments, aims, strict=True)):
+        low, high = boxes[..., j].unsqueeze(-1)  # (Q, K, 1)
+        above = log_excess(mean.unsqueeze(1), sd.unsqueeze(1), low, aim)  # (Q, K, m)
+        if bool((high < FAR).any()):
+            beyond = log_excess(mean.unsqueeze(1), sd.unsqueeze(1), high, aim)
+            above = above + log1mexp((beyond - above).clamp_max(-1e-12))
+        total = above if total is None else total + above
+    assert total is not None
+    return total[:, 0] if total.shape[1] == 1 else torch.logsumexp(total, 1)
+
+
+def free_boxes(merits: Tensor) -> Tensor:
+    """What the rows' merits leave undominated, cut into boxes, in each world.  (Q, n, J) -> (2, Q, K, J)
+
+    The reference point lies a tenth of the front's extent below its worst values.
+    """
+    if merits.shape[-1] == 1:
+        incumbent = merits.amax(1, keepdim=True)
+        return torch.stack([incumbent, torch.full_like(incumbent, FAR)])
+    found = []
+    for world in merits:
+        front = world[undominated(world)]
+        reference = infer_reference_point(front)
+        bounds = FastNondominatedPartitioning(reference, front).get_hypercell_bounds()  # (2, K, J)
+        found.append(bounds.clamp_max(FAR))
+    most = max(bounds.shape[1] for bounds in found)
+    padding = [bounds.new_full((2, most - bounds.shape[1], bounds.shape[2]), FAR) for bounds in found]
+    return torch.stack([torch.cat(parts, 1) for parts in zip(found, padding, strict=True)], 1)
+
+
+def chebyshev(merits: Tensor, weights: Tensor) -> Tensor:
+    """The augmented Chebyshev score of a trade-off: min_j w_j u_j + sum_j w_j u_j / 20, with the minimum made smooth.
+
+    (m, J), (J,) -> (m,)
+
+    Merits are relative to the best of each outcome, at most about 0. Its maximum is undominated, and every undominated
+    point is the maximum for some weights, be the front bent inward or outward.
+    """
+    weighted = merits * weights.clamp_min(0.02)
+    return -ROUND * torch.logsumexp(-weighted / ROUND, -1) + 0.05 * weighted.sum(-1)
+
+
+def undominated(merits: Tensor) -> Tensor:
+    """Which points no other point beats, of equal ones the first.  (n, J) -> (n,) bool"""
+    found: Tensor = is_non_dominated(merits)
+    return found
+
+
+def doubt(chance: Tensor) -> Tensor:
+    """0 for a point that is likely to succeed, below -1 for one that is not; it outweighs any other score.  (m,)
+
+    Where nothing better is left among what is feasible, the expected improvement, however little of it remains, would
+    send one experiment after the other across the border.
+    """
+    return 1000 * (chance - LIKELY).clamp_max(0)
+
+
+def log_mean(logs: Tensor) -> Tensor:
+    """log of the mean over worlds.  (Q, m) -> (m,)"""
+    return torch.logsumexp(logs, 0) - math.log(len(logs))
+
+
+def log_ei(mean: Tensor, sd: Tensor, incumbent: Tensor, aim: float | None = None) -> Tensor:
     """log of the expected improvement averaged over worlds: log mean_q EI_q(x).  incumbent: (Q,) -> (m,)
 
-    EI_q(x) = sigma_q h((mu_q - incumbent_q) / sigma_q), h(z) = phi(z) + z Phi(z), in logs throughout
-    (Ament et al. 2023), so that it has a gradient where EI itself is zero.
+    EI_q(x) = sigma_q h((mu_q - incumbent_q) / sigma_q), h(z) = phi(z) + z Phi(z); it has a gradient where EI itself is
+    zero.
     """
-    z = (mean - incumbent[:, None]) / sd
-    log_each = sd.log() + _log_ei_helper(z)
-    return torch.logsumexp(log_each, 0) - math.log(len(mean))
+    return log_mean(log_excess(mean, sd, incumbent[:, None], aim))

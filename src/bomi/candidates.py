@@ -20,6 +20,7 @@ from torch import Tensor
 from torch.quasirandom import SobolEngine
 
 from bomi import feasible
+from bomi.errors import SuggestionError
 from bomi.space import Space
 
 Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
@@ -27,6 +28,8 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 RAW = 512
 RESTARTS = 8
 NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
+NOMINEES_OF_BATCH = 96  # for the points of a batch
+SHARERS = 16  # points of a batch that share them
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
@@ -40,6 +43,33 @@ def space_filling(space: Space, count: int, *, seed: int, skip: int = 0) -> Tens
         return feasible.spread(space, count, seed=seed, skip=skip)
     engine = SobolEngine(len(space), scramble=True, seed=seed).fast_forward(skip)
     return torch.from_numpy(space.expand(engine.draw(count, dtype=torch.float64).numpy()))
+
+
+def first_free(space: Space, points: Tensor, taken: Tensor) -> Tensor:
+    """The first of the points that is not taken, or else of all points of the space.  (m, d), (l, d) -> (d,)"""
+    for tried in (points, *([_every_point(space)] if _is_enumerable(space) else [])):
+        free = ~_are_taken(tried, taken)
+        if free.any():
+            return tried[int(free.int().argmax())]
+    raise _nothing_free(len(taken))
+
+
+def _are_taken(points: Tensor, taken: Tensor) -> Tensor:
+    """Which points are taken already.  (m, d), (l, d) -> (m,) bool"""
+    return (torch.cdist(points, taken, compute_mode="donot_use_mm_for_euclid_dist") <= SAME).any(-1)
+
+
+def _is_enumerable(space: Space) -> bool:
+    """Whether the space is a set of few points."""
+    levels = [parameter.levels for parameter in space.parameters.values()]
+    return all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE
+
+
+def _nothing_free(taken: int) -> SuggestionError:
+    return SuggestionError(
+        f"no setting of the space is left: {taken} are pending or asked for already; ask for fewer, "
+        "tell what became of those (failed=True if nothing did), or widen the space"
+    )
 
 
 class Region(NamedTuple):
@@ -58,33 +88,49 @@ def maximize(
     taken: Tensor | None = None,
     within: Region | None = None,
     scouts: Sequence[Score] = (),
+    raw: Tensor | None = None,
     points: int | None = None,
 ) -> tuple[Tensor, float]:
     """The best point found and its score, anywhere or within a region.
 
     starts: (s, d) good rows to search around, taken: (m, d) to stay away from. scouts: cheaper scores, such as each
-    world's own, that share the first look at the raw points. With `points` it is the best of so many space-filling
-    points, and nothing climbs. The result is admissible: integers, steps and categories are moved along their own
-    values.
+    world's own, that share the first look at the raw points; raw: (r, d) these, where they were chosen beforehand. With
+    `points` it is the best of so many space-filling points, and nothing climbs. The result is admissible: integers,
+    steps and categories are moved along their own values.
     """
-    levels = [parameter.levels for parameter in space.parameters.values()]
-    if all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE:
+    if _is_enumerable(space):
         found = _every_point(space)
         values = _evaluate(score, found)
     elif points is not None:
         found = _even_points(space, points, seed)
         values = _evaluate(score, found)
     else:
-        raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
-        raw = _nominated(raw, scouts) if len(scouts) > 1 else raw
+        most = NOMINEES if raw is None else len(raw)
+        if within is not None or raw is None:
+            raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
+            raw = _nominated(raw, scouts, most) if len(scouts) > 1 else raw
         values = _evaluate(score, raw)
         climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
         found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
-        free = torch.cdist(found, taken, compute_mode="donot_use_mm_for_euclid_dist").amin(-1) > SAME
-        values = torch.where(free, values, -torch.inf) if free.any() else values
+        free = ~_are_taken(found, taken)
+        if not free.any():  # any other then
+            found = first_free(space, _even_points(space, RAW, seed), taken)[None]
+            return found[0], float(_evaluate(score, found)[0])
+        found, values = found[free], values[free]
     best = int(values.argmax())
     return found[best], float(values[best])
+
+
+def nominees(
+    scouts: Sequence[Score], space: Space, *, seed: int, starts: Tensor, most: int = NOMINEES_OF_BATCH
+) -> Tensor | None:
+    """The raw points that scouts find the best, for searches that share them; None in a space that is enumerated.
+
+    Where a score only ever falls from one search to the next, as it does while a batch is made, the best point stays
+    among those that were the best at first.  -> (r, d)
+    """
+    return None if _is_enumerable(space) else _nominated(_raw_points(space, seed, starts), scouts, most)
 
 
 def _even_points(space: Space, count: int, seed: int) -> Tensor:
@@ -138,12 +184,12 @@ def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tens
     return torch.cat(moved)
 
 
-def _nominated(points: Tensor, scouts: Sequence[Score]) -> Tensor:
-    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (NOMINEES at most, d)"""
+def _nominated(points: Tensor, scouts: Sequence[Score], most: int) -> Tensor:
+    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (at most so many, d)"""
     chosen = []
     for turn, scout in enumerate(scouts):
         own = points[turn :: len(scouts)]
-        chosen.append(own[_evaluate(scout, own).topk(min(NOMINEES // len(scouts), len(own))).indices])
+        chosen.append(own[_evaluate(scout, own).topk(min(most // len(scouts), len(own))).indices])
     return torch.cat(chosen)
 
 

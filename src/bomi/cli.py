@@ -94,8 +94,13 @@ def options(
 @app.command(epilog="Example: bomi init lab.csv --objective strength")
 def init(
     table: Table,
-    objective: Annotated[str | None, typer.Option(help="The outcome's column; the last one of numbers if not given.")]
-    = None,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The outcome's column; the last one of numbers if not given. Once for each of several outcomes; "
+            "NAME=minimize and NAME=7.5 say that less, or that value, is wanted."
+        ),
+    ] = None,
     minimize: Annotated[bool, typer.Option("--minimize", help="Less of the outcome is better.")] = False,
     campaign: Config = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a campaign file that is there.")] = False,
@@ -105,8 +110,9 @@ def init(
     from bomi.files import write_guess
 
     goal = "minimize" if minimize else "maximize"
+    wanted = dict(_wanted(text, goal) for text in objective) if objective else None
     with _working("reading the table"):
-        path, guess = write_guess(table, campaign, objective=objective, goal=goal, force=force)
+        path, guess = write_guess(table, campaign, objective=wanted, goal=goal, force=force)
     made = guess.campaign
     records = [
         {
@@ -118,14 +124,27 @@ def init(
         }
         for name, parameter in made.space.parameters.items()
     ]
-    document = {
+    document: dict[str, object] = {
         "file": str(path), "objective": made.objective, "goal": made.goal, "parameters": records,
         "unused": list(guess.unused),
     }  # fmt: skip
-    _print(records, shape, document, title=f"{made.goal} {made.objective}")
+    if len(made.objectives) > 1:
+        document["objectives"] = [vars(one) for one in made.objectives]
+    _print(records, shape, document, title=made.wish)
     _say(f"wrote {path}: look at the ranges, above all; then bomi check {table}")
     if guess.unused:
         _say(f"columns kept but not used: {', '.join(guess.unused)}")
+
+
+def _wanted(text: str, goal: str) -> tuple[str, str | tuple[str, float]]:
+    """An outcome and its goal: `yield`, `impurity=minimize` or `pH=7.0`."""
+    name, equals, wish = (part.strip() for part in text.rpartition("="))
+    if equals and wish in ("maximize", "minimize"):
+        return name, wish
+    try:
+        return (name, ("target", float(wish))) if equals else (text, goal)
+    except ValueError:
+        return text, goal  # an equals sign in the name of a column
 
 
 @app.command(epilog="Example: bomi check lab.csv")
@@ -191,7 +210,7 @@ def suggest(
     else:
         _print(
             [
-                {"id": advice.suggestion.id, **advice.suggestion, "predicted": _pair(advice.suggestion.predicted)}
+                {"id": advice.suggestion.id, **advice.suggestion, **_pairs(advice.suggestion.predicted)}
                 for advice in advices
             ],
             shape,
@@ -234,21 +253,41 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
 
         study = loop.load(table, campaign, seed=seed)
         found = loop.recommend(study)
-    setting, predicted, objective = found.best.setting, found.best.predicted, study.campaign.objective
-    seen = {name: cells.text(cell) for name, cell in found.recorded.items()}
+    outcomes = study.campaign.outcomes
+    several = len(outcomes) > 1
     records: list[dict[str, object]] = []
-    if setting is not None:
-        expected = {objective: predicted.mean if predicted else None, "sd": predicted.sd if predicted else None}
-        records.append({"what": "recommended", **setting, **expected})
-    records.append({"what": f"best so far, row {found.row}", **seen, objective: found.best.seen, "sd": None})
-    document = {
-        "recommended": None if setting is None else {"setting": dict(setting), "predicted": _nested(predicted)},
-        "seen": {"row": found.row, "recorded": seen, "outcome": found.best.seen},
-        "note": found.best.note,
-    }
-    _print(records, shape, document)
-    if found.best.note:
-        _say(found.best.note)
+    documents = []
+    for place, one in enumerate(found, 1):
+        setting, predicted = one.best.setting, one.best.predicted
+        recorded = {name: cells.text(cell) for name, cell in one.recorded.items()}
+        if setting is not None:
+            what = f"recommended {place}" if several else "recommended"
+            records.append({"what": what, **setting, **_expected(predicted, outcomes)})
+        documents.append(
+            {
+                "recommended": None if setting is None else {"setting": dict(setting), "predicted": _nested(predicted)},
+                "seen": {"row": one.row, "recorded": recorded, "outcome": one.best.seen},
+                "note": one.best.note,
+            }
+        )
+    for one in {one.row: one for one in found}.values():
+        recorded = {name: cells.text(cell) for name, cell in one.recorded.items()}
+        seen = one.best.seen if several else {outcomes[0]: one.best.seen}
+        what = f"{'seen' if several else 'best so far'}, row {one.row}"
+        records.append({"what": what, **recorded, **_expected(None, outcomes), **seen})
+    _print(records, shape, documents if several else documents[0])
+    for note in {one.best.note for one in found if one.best.note}:
+        _say(note)
+
+
+def _expected(predicted: Any, outcomes: Sequence[str]) -> dict[str, float | None]:
+    """Each outcome with its standard deviation beside it."""
+    each = predicted if isinstance(predicted, Mapping) else {outcomes[0]: predicted}
+    found: dict[str, float | None] = {}
+    for name in outcomes:
+        one = each.get(name)
+        found |= {name: one and one.mean, "sd" if len(outcomes) == 1 else f"{name} sd": one and one.sd}
+    return found
 
 
 @app.command(epilog="Example: bomi plot lab.csv -o figures")
@@ -268,7 +307,6 @@ def plot(
             study.optimizer,
             folder,
             labels=study.experiments.numbers,
-            unit=study.campaign.unit,
             done=lambda name: update(f"drew {name}"),
         )
     if not files:
@@ -409,18 +447,34 @@ def _missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _flat(predicted: Prediction | None) -> dict[str, float | None]:
+def _flat(predicted: Any) -> dict[str, float | None]:
+    """The prediction of the outcome, or of each of several, by columns."""
+    if isinstance(predicted, Mapping):
+        return {
+            f"predicted.{name}.{part}": value
+            for name, one in predicted.items()
+            for part, value in one._asdict().items()
+        }
     return {
         "predicted.mean": predicted.mean if predicted else None,
         "predicted.sd": predicted.sd if predicted else None,
     }
 
 
+def _pairs(predicted: Any) -> dict[str, str | None]:
+    """The same for people."""
+    if isinstance(predicted, Mapping):
+        return {f"predicted {name}": _pair(one) for name, one in predicted.items()}
+    return {"predicted": _pair(predicted)}
+
+
 def _pair(predicted: Prediction | None) -> str | None:
     return f"{predicted.mean:.4g} ± {float(f'{predicted.sd:.2g}'):g}" if predicted else None
 
 
-def _nested(predicted: Prediction | None) -> dict[str, float] | None:
+def _nested(predicted: Any) -> Any:
+    if isinstance(predicted, Mapping):
+        return {name: _nested(one) for name, one in predicted.items()}
     return predicted._asdict() if predicted else None
 
 

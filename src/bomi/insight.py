@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import sobol_indices, uniform
@@ -12,7 +12,7 @@ from scipy.stats import sobol_indices, uniform
 from bomi import cells
 from bomi.cells import Known
 from bomi.observations import Row
-from bomi.optimizer import SIGNS, Optimizer, Prediction, Suggestion
+from bomi.optimizer import Best, Front, Optimizer, Prediction, Suggestion
 from bomi.space import Array, Integer, Parameter, Real, Space
 
 if TYPE_CHECKING:
@@ -34,8 +34,13 @@ class Slice:
     sd: Array  # (m,)
 
 
-def slices(optimizer: Optimizer, setting: Mapping[str, Known], *, points: int = SLICE_POINTS) -> list[Slice]:
-    """A slice along every parameter through the setting: evenly on its scale, or at each of its levels if few."""
+def slices(
+    optimizer: Optimizer, setting: Mapping[str, Known], *, points: int = SLICE_POINTS, outcome: str | None = None
+) -> list[Slice]:
+    """A slice along every parameter through the setting: evenly on its scale, or at each of its levels if few.
+
+    Of several outcomes it is the first unless another is named; so everywhere here.
+    """
     space = optimizer.space
     place = space.to_unit(setting)
     found = []
@@ -44,7 +49,7 @@ def slices(optimizer: Optimizer, setting: Mapping[str, Known], *, points: int = 
         along = np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None])
         places = np.tile(place, (len(along), 1))
         places[:, columns] = along
-        mean, sd = optimizer.expected(places)
+        mean, sd = optimizer.expected(places, outcome)
         found.append(Slice(name, tuple(parameter.from_unit(row) for row in along), mean, sd))
     return found
 
@@ -58,7 +63,7 @@ class Importance:
     total: float
 
 
-def importance(optimizer: Optimizer, *, samples: int = SAMPLES) -> list[Importance]:
+def importance(optimizer: Optimizer, *, samples: int = SAMPLES, outcome: str | None = None) -> list[Importance]:
     """Sobol indices of the posterior mean f over the space, every setting equally likely; the largest total first.
 
     alone  S_j = Var(E[f | x_j]) / Var f           what x_j explains by itself
@@ -67,7 +72,7 @@ def importance(optimizer: Optimizer, *, samples: int = SAMPLES) -> list[Importan
     space = optimizer.space
 
     def expected(positions: Array) -> Array:  # (p, m) -> (m,)
-        return optimizer.expected(space.expand(positions.T))[0]
+        return optimizer.expected(space.expand(positions.T), outcome)[0]
 
     trial = expected(np.random.default_rng(optimizer.seed).random((len(space), 256)))
     if np.ptp(trial) <= 1e-9 * max(1e-300, float(np.abs(trial).max())):
@@ -108,28 +113,61 @@ def nearest(optimizer: Optimizer, setting: Mapping[str, Known]) -> Neighbor | No
 def why(
     optimizer: Optimizer,
     suggestion: Suggestion,
-    best: Prediction | None,
+    best: Best | Prediction | None,
     labels: Sequence[object] | None = None,
 ) -> str:
     """In plain words: explore or exploit, and how far it is from what is known.
 
-    `best` is the best expected outcome of any setting; rows are called by their labels.
+    `best` is what is expected of the best setting, or settings; rows are called by their labels.
     """
-    if suggestion.predicted is None or best is None:
+    expected = _choices(optimizer, best)
+    if suggestion.predicted is None or not expected:
         return suggestion.note or "a random point"
-    outcomes = [row.outcome for row in optimizer.observations.done if row.outcome is not None]
-    spread = max(outcomes) - min(outcomes) or 1.0
-    rise = SIGNS[optimizer.goal] * (best.mean - float(np.mean(outcomes))) / spread
-    behind = SIGNS[optimizer.goal] * (best.mean - suggestion.predicted.mean) / spread
+    here = _merits(optimizer, suggestion.predicted)
+    told = [
+        np.array([row.outcomes[one.name] for row in optimizer.observations.done if one.name in row.outcomes])
+        for one in optimizer.objectives
+    ]
+    spread = np.array([np.ptp(outcomes) or 1.0 for outcomes in told])
+    usual = [np.mean([one.merit(y) for y in ys]) for one, ys in zip(optimizer.objectives, told, strict=True)]
+    top = np.array([_merits(optimizer, choice) for choice in expected])  # (choices, J)
+    rise = float(((top - usual) / spread).max())
+    behind = float(((top - here) / spread).min(1).max())  # how clearly one of the best is better in every outcome
+    sure = all(sd <= SURE * size for sd, size in zip(_sds(optimizer, suggestion.predicted), spread, strict=True))
+    among = "the best" if len(optimizer.objectives) == 1 else "the best trade-offs"
     if rise < SURE:
         reason = "explore: the rows do not show yet which settings are better"
     elif behind > NEAR_BEST:
         reason = "explore: not expected to be the best, but too little is known here to rule it out"
-    elif suggestion.predicted.sd > SURE * spread:
-        reason = "exploit and explore: expected to be among the best, and still uncertain"
+    elif not sure:
+        reason = f"exploit and explore: expected to be among {among}, and still uncertain"
     else:
-        reason = "exploit: expected to be among the best, and fairly certain"
+        reason = f"exploit: expected to be among {among}, and fairly certain"
+    if any(row.failed for row in optimizer.observations.rows):
+        reason += f"; it succeeds with a chance of {optimizer.success([suggestion])[0]:.0%}"
     return f"{reason}; {_distance(optimizer, suggestion, labels)}"
+
+
+def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
+    """What is expected of each of the best settings."""
+    if best is None or isinstance(best, Prediction):
+        return [best] if best else []
+    choices = best.choices if isinstance(best, Front) else (best,)
+    return [choice.predicted for choice in choices if choice.predicted]
+
+
+def _each(optimizer: Optimizer, predicted: Any) -> list[Prediction]:
+    """The prediction of each outcome."""
+    return [predicted] if isinstance(predicted, Prediction) else [predicted[name] for name in optimizer.outcomes]
+
+
+def _merits(optimizer: Optimizer, predicted: Any) -> list[float]:
+    pairs = zip(optimizer.objectives, _each(optimizer, predicted), strict=True)
+    return [objective.merit(one.mean) for objective, one in pairs]
+
+
+def _sds(optimizer: Optimizer, predicted: Any) -> list[float]:
+    return [one.sd for one in _each(optimizer, predicted)]
 
 
 def ranked_gaps(optimizer: Optimizer) -> pd.DataFrame:

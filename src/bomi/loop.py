@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from bomi import insight
 from bomi.cells import Cell, Known
+from bomi.errors import TableError
 from bomi.files import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
 from bomi.names import DEFAULT
-from bomi.optimizer import Best, Optimizer, Suggestion
+from bomi.optimizer import Best, Front, Optimizer, Suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +57,7 @@ def study(experiments: Experiments, *, seed: int = 0) -> Study:
     campaign = experiments.campaign
     optimizer = Optimizer(
         campaign.space,
-        objective=campaign.objective,
-        goal=campaign.goal,
+        objective={objective.name: objective for objective in campaign.objectives},
         method=campaign.method or DEFAULT,
         seed=seed,
     )
@@ -96,13 +96,20 @@ def suggest(
 def advise(loaded: Study, count: int = 1, done: Callable[[int], None] = lambda number: None) -> list[Advice]:
     """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
     optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
-    expected = optimizer.best().predicted if optimizer.observations.done else None
+    expected = _best(optimizer)
     advices = []
-    for number in range(count):
-        suggestion = optimizer.ask()
+    for number, suggestion in enumerate(optimizer.ask(count), 1):
         advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, loaded.experiments.numbers)))
-        done(number + 1)
+        done(number)
     return advices
+
+
+def _best(optimizer: Optimizer) -> Best | None:
+    """What is best so far, if there is an outcome."""
+    try:
+        return optimizer.best()
+    except TableError:
+        return None
 
 
 def gaps(loaded: Study) -> pd.DataFrame:
@@ -126,12 +133,16 @@ class Recommendation:
         return self.best.seen_at
 
 
-def recommend(loaded: Study) -> Recommendation:
-    """The setting that is expected to be the best, and the best row seen."""
+def recommend(loaded: Study) -> list[Recommendation]:
+    """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
     best = loaded.optimizer.best()
-    rows = loaded.experiments.rows
-    place = next(i for i, row in enumerate(rows) if row.outcome == best.seen)
-    return Recommendation(best, loaded.experiments.numbers[place])
+    found = []
+    for choice in (best.choices or (best,)) if isinstance(best, Front) else (best,):
+        seen = choice.seen if isinstance(choice.seen, Mapping) else {loaded.campaign.objective: choice.seen}
+        rows = enumerate(loaded.experiments.rows)
+        place = next(i for i, row in rows if row.outcomes == seen and dict(row.recorded) == choice.seen_at)
+        found.append(Recommendation(choice, loaded.experiments.numbers[place]))
+    return found
 
 
 @dataclass(frozen=True)
@@ -181,17 +192,27 @@ def gap_list(loaded: Study) -> list[Gap]:
 
 @dataclass(frozen=True)
 class Overview:
-    """Where a campaign stands. Without a model there is no importance and no slice; `note` says why."""
+    """Where a campaign stands: what is recommended, one or several trade-offs, and what each outcome depends on.
 
-    recommendation: Recommendation
-    importance: list[insight.Importance]
-    slices: list[insight.Slice]
+    Without a model there is no importance and no slice; `note` says why.
+    """
+
+    recommended: list[Recommendation]
+    importance: Mapping[str, list[insight.Importance]]  # by outcome
+    slices: Mapping[str, list[insight.Slice]]  # through the first that is recommended
     note: str = ""
 
 
 def overview(loaded: Study) -> Overview:
-    """The best, what matters, and slices through the recommended setting."""
+    """The best, what matters, and slices through the recommended setting; of trade-offs, the one in the middle."""
     found = recommend(loaded)
-    if found.best.setting is None or found.best.predicted is None:
-        return Overview(found, [], [], found.best.note)
-    return Overview(found, insight.importance(loaded.optimizer), insight.slices(loaded.optimizer, found.best.setting))
+    middle = found[len(found) // 2].best
+    if middle.setting is None or middle.predicted is None:
+        return Overview(found, {}, {}, middle.note)
+    optimizer, setting = loaded.optimizer, middle.setting
+    names = loaded.campaign.outcomes
+    return Overview(
+        found,
+        {name: insight.importance(optimizer, outcome=name) for name in names},
+        {name: insight.slices(optimizer, setting, outcome=name) for name in names},
+    )

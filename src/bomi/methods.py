@@ -24,6 +24,7 @@ from bomi.imputers.neighbors import Neighbors
 from bomi.imputers.posterior import ANCHORS, Posterior
 from bomi.imputers.simple import Drop, Mean, Mode, Suggest
 from bomi.names import check_method
+from bomi.outlook import Outlook
 from bomi.space import Space
 from bomi.surrogates import gaussian_process
 from bomi.surrogates.gaussian_process import GaussianProcess
@@ -53,7 +54,7 @@ class Surrogate(Protocol):
 class Acquisition(Protocol):
     """What decides which point is the most promising."""
 
-    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
         """The function to maximise for the t-th suggestion, t from 1."""
 
 
@@ -65,7 +66,7 @@ class PlainGP:
 
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """Hyper-parameters by maximum likelihood."""
-        return gaussian_process.fit(completed.inputs, completed.targets, kernel=self.kernel)
+        return gaussian_process.fit(completed.inputs, completed.targets, kernel=self.kernel, errors=completed.errors)
 
 
 @dataclass(frozen=True)
@@ -75,20 +76,22 @@ class AdditiveGP:
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """The most probable hyper-parameters, from those the filler left off with."""
         kernel = AdditiveMatern(tuple(space.groups.tolist()))
+        inputs, targets, errors = completed.inputs, completed.targets, completed.errors
         if completed.hyper is None:
-            return gaussian_process.fit(completed.inputs, completed.targets, kernel=kernel)
-        if completed.inputs.shape[1] > ANCHORS:  # learned from the anchors
-            return gaussian_process.with_hyper(completed.inputs, completed.targets, completed.hyper, kernel=kernel)
-        hyper = self._relearn(kernel, completed.inputs, completed.targets, completed.hyper)
-        return gaussian_process.with_hyper(completed.inputs, completed.targets, hyper, kernel=kernel)
+            return gaussian_process.fit(inputs, targets, kernel=kernel, errors=errors)
+        hyper = completed.hyper
+        if inputs.shape[1] <= ANCHORS:  # of more rows they were learned from the anchors
+            hyper = self._relearn(gaussian_process.Pairs(kernel, inputs, errors), inputs, targets, hyper)
+        return gaussian_process.with_hyper(inputs, targets, hyper, kernel=kernel, errors=errors)
 
-    def _relearn(self, kernel: Kernel, inputs: Tensor, targets: Tensor, hyper: Tensor) -> Tensor:
+    def _relearn(self, pairs: gaussian_process.Pairs, inputs: Tensor, targets: Tensor, hyper: Tensor) -> Tensor:
         """Hyper-parameters a few steps better than before; of a larger table in one world, each in its turn."""
-        pairs, (worlds, rows) = gaussian_process.Pairs(kernel, inputs), inputs.shape[:2]
+        worlds, rows = inputs.shape[:2]
         if rows % RESTART_EVERY == 0:
             # Another mode may have become the better one: one world looks for it, all consider it.
             one = rows // RESTART_EVERY % worlds
-            other = gaussian_process.search(kernel, inputs[one : one + 1], targets, most=20).expand_as(hyper)
+            world, errors = inputs[one : one + 1], pairs.errors.expand(rows)
+            other = gaussian_process.search(pairs.kernel, world, targets, most=20, errors=errors).expand_as(hyper)
             before, after = (gaussian_process.negative_log_evidence(each, pairs, targets)[0] for each in (hyper, other))
             hyper = torch.where((after < before)[:, None], other, hyper)
         turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([rows % worlds])
@@ -104,7 +107,9 @@ class DistributionGP:
         """Hyper-parameters by maximum likelihood."""
         if completed.variances is None or completed.planning is None:
             raise MethodError("a surrogate over distributions needs a filler that gives variances")
-        return fit_uncertain(completed.inputs, completed.variances, completed.targets, completed.planning)
+        return fit_uncertain(
+            completed.inputs, completed.variances, completed.targets, completed.planning, errors=completed.errors
+        )
 
 
 @dataclass(frozen=True)
@@ -125,29 +130,39 @@ class UpperConfidenceBound:
         if not 0 <= self.beta_scale < math.inf:
             raise MethodError(f"`beta_scale` must be 0 or more, but got {self.beta_scale!r}")
 
-    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
-        """mean_q UCB_q + beta_alpha std_q UCB_q."""
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
+        """mean_q UCB_q + beta_alpha std_q UCB_q, of a single outcome; weighted by the chance to succeed."""
         exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))
         disagreement = exploration if self.beta_alpha is None else self.beta_alpha
+        ((model, aim),) = zip(outlook.models, outlook.aims, strict=True)
 
         def score(points: Tensor) -> Tensor:
             mean, variance = model.moments(points)
-            return acquisition.ucb_mi(mean, variance.sqrt(), exploration, disagreement)
+            merit = acquisition.merit(mean, aim)
+            bound = acquisition.ucb_mi(merit, variance.sqrt(), exploration, disagreement)
+            return outlook.weigh(bound, points, outlook.tried.min())
 
         return score
 
 
 @dataclass(frozen=True)
 class ExpectedImprovement:
-    """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean."""
+    """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean.
 
-    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
+    Of several outcomes: the expected gain in hypervolume over a world's front of posterior means. Where experiments
+    have failed, times the chance to succeed.
+    """
+
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
         """log mean_q EI_q."""
-        incumbent = model.fitted().amax(-1)
+        boxes = acquisition.free_boxes(outlook.tried)
 
         def score(points: Tensor) -> Tensor:
-            mean, variance = model.moments(points)
-            return acquisition.log_ei(mean, variance.sqrt(), incumbent)
+            gain = acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
+            if outlook.success is None:
+                return acquisition.log_mean(gain)
+            log_chance = outlook.success.log_chance(points)
+            return acquisition.log_mean(gain + log_chance) + acquisition.doubt(log_chance.exp().mean(0))
 
         return score
 
@@ -158,9 +173,9 @@ class Botorch:
 
     factory: Callable[[Mixture], AcquisitionFunction]
 
-    def score(self, model: GaussianProcess, *, t: int, parameters: int) -> Score:
-        """The function that the factory makes, at one point at a time."""
-        mixture = Mixture(model)
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
+        """The function that the factory makes, at one point at a time; points that are likely to fail come last."""
+        mixture = Mixture(outlook.models[0])
         with torch.random.fork_rng(devices=()):
             torch.manual_seed(t)
             made = self.factory(mixture)
@@ -176,7 +191,10 @@ class Botorch:
             made(mixture.baseline[:1])  # some draw their samples when first called
 
         def score(points: Tensor) -> Tensor:
-            return torch.cat([made(part.unsqueeze(-2)) for part in points.split(_TOGETHER)])
+            value = torch.cat([made(part.unsqueeze(-2)) for part in points.split(_TOGETHER)])
+            if outlook.success is None:
+                return value
+            return value + acquisition.doubt(outlook.success.log_chance(points).exp().mean(0))
 
         return score
 
@@ -211,7 +229,7 @@ class Method:
     filler: Filler
     acquisition: Acquisition | None = UpperConfidenceBound()
     surrogate: Surrogate = PlainGP()
-    scaling: Callable[[Tensor], Scaling] = min_max
+    scaling: Callable[[Tensor, float | None], Scaling] = min_max  # of the outcomes, and of the target if there is one
     rows: int = 2  # fewer completed rows than this: space-filling points
     goes_on: bool = False  # whether the filler goes on from the worlds before
     points: int | None = 10_000  # how many the next one is chosen from, as the authors' program does; None: by ascent

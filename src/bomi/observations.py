@@ -1,4 +1,4 @@
-"""The table of experiments: what was asked, what was recorded, the outcome; pending rows among them."""
+"""The table of experiments: what was asked, what was recorded, the outcomes; pending and failed rows among them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,38 @@ from typing import TYPE_CHECKING, Any
 from bomi import cells
 from bomi.cells import Cell, Interval, Known, Normal
 from bomi.errors import CellError, TableError
+from bomi.objectives import ERROR
 from bomi.space import IDENTITY, RESERVED, Integer, Parameter, Real, Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN_PROBLEMS = 20
+FAILED = "failed"  # in the cell of an outcome: the experiment was made and gave none
 _ANY_NUMBER = Real(-1.0, 1.0)  # reads a number in all its spellings; its bounds are not looked at
 
 
 @dataclass(frozen=True)
 class Row:
-    """One experiment. `asked` holds what was asked for, where known; an outcome of None is pending."""
+    """One experiment. `asked` holds what was asked for, where known; without any outcome it is pending, or failed."""
 
     recorded: Mapping[str, Cell]
-    outcome: float | None
+    outcomes: Mapping[str, float] = field(default_factory=dict)  # those that are known
     asked: Mapping[str, Known] = field(default_factory=dict)
     id: str | None = None
     extra: Mapping[str, object] = field(default_factory=dict)
+    errors: Mapping[str, float] = field(default_factory=dict)  # known standard errors of outcomes
+    failed: bool = False
 
     @property
     def pending(self) -> bool:
         """Whether its outcome is still awaited."""
-        return self.outcome is None
+        return not self.outcomes and not self.failed
+
+    @property
+    def outcome(self) -> float | None:
+        """The outcome, where there is one kind of them; the first that is known of several."""
+        return next(iter(self.outcomes.values()), None)
 
     @property
     def complete(self) -> bool:
@@ -82,26 +91,47 @@ def read_outcome(value: object) -> float | None:
     except CellError:
         outcome = None
     if not isinstance(outcome, float):
-        raise CellError(f"expected a finite number, or a blank for pending, but got {value!r}")
+        raise CellError(f"expected a finite number, a blank for pending or 'failed', but got {value!r}")
     return outcome
+
+
+def read_error(value: object) -> float | None:
+    """A standard error: a finite number from 0, or None where it is not known."""
+    error = None
+    if not cells.is_unknown(value):
+        try:
+            error = read_outcome(value)
+        except CellError:
+            error = -1.0
+    if error is not None and error < 0:
+        raise CellError(f"a standard error is a number from 0, or blank, but got {value!r}")
+    return error
+
+
+def is_failed(value: object) -> bool:
+    """Whether a cell of an outcome says that the experiment failed."""
+    return isinstance(value, str) and value.strip().lower() == FAILED
 
 
 def read_columns(
     columns: Mapping[str, Sequence[object]],
     space: Space,
-    objective: str,
+    objectives: str | Sequence[str],
     *,
     keep_outside: bool = False,
     labels: Sequence[object] | None = None,
 ) -> list[Row]:
     """The rows of a table given by columns; TableError names every problem with its row and column.
 
-    Columns: each parameter, the objective, optionally `id` and `asked.<parameter>`; others are kept as they are.
+    Columns: each parameter, each objective, optionally `id`, `asked.<parameter>` and `<objective>.sd`; others are kept
+    as they are.
     """
+    objectives = (objectives,) if isinstance(objectives, str) else tuple(objectives)
     asked_names = {RESERVED + name: name for name in space.names}
-    expected = {*space.names, objective, IDENTITY, *asked_names}
+    error_names = {name + ERROR: name for name in objectives}
+    expected = {*space.names, *objectives, IDENTITY, *asked_names, *error_names}
     unexpected = [name for name in columns if name not in expected]
-    missing = [name for name in (*space.names, objective) if name not in columns and _default(space, name) is None]
+    missing = [name for name in (*space.names, *objectives) if name not in columns and _default(space, name) is None]
     if missing:
         beside = f"; unexpected columns: {', '.join(map(repr, unexpected))}" if unexpected else ""
         raise TableError(f"the table lacks {', '.join(map(repr, missing))}{beside}")
@@ -154,7 +184,18 @@ def read_columns(
                         recorded[name][i] = read_cell(p, p.default, keep_outside=keep_outside)
                     except CellError as error:
                         problems.append(Problem(label, name, f"the default {error}"))
-    outcomes = column(objective, read_outcome, -sys.float_info.max, sys.float_info.max)
+    size = sys.float_info.max
+    outcomes = {
+        name: column(name, lambda value: FAILED if is_failed(value) else read_outcome(value), -size, size)
+        for name in objectives
+    }
+    errors = {name: column(title, read_error, 0.0, size) for title, name in error_names.items() if title in columns}
+    failed = [FAILED in told for told in zip(*outcomes.values(), strict=True)]
+    for i, name in ((i, name) for i in range(count) if failed[i] for name in objectives):
+        if isinstance(outcomes[name][i], float):
+            problems.append(
+                Problem(labels[i], name, "the experiment failed in one outcome; this one must be blank too")
+            )
     ids = column(IDENTITY, _read_id) if IDENTITY in columns else [None] * count
     seen: dict[str, object] = {}
     for label, identity in zip(labels, ids, strict=True):
@@ -169,10 +210,12 @@ def read_columns(
     return [
         Row(
             recorded=dict(zip(names, next(together), strict=True)),
-            outcome=outcomes[i],
+            outcomes={name: told[i] for name, told in outcomes.items() if isinstance(told[i], float)},
             asked={name: values[i] for name, values in asked.items() if values[i] is not None},
             id=ids[i],
             extra={name: columns[name][i] for name in unexpected},
+            errors={name: told[i] for name, told in errors.items() if told[i] is not None},
+            failed=failed[i],
         )
         for i in range(count)
     ]
@@ -217,12 +260,17 @@ class Observations:
     """Everything told so far; adding gives a new value, so a failed call changes nothing."""
 
     space: Space
-    objective: str
+    objectives: tuple[str, ...]
     rows: tuple[Row, ...] = ()
 
     @property
     def done(self) -> tuple[Row, ...]:
-        """The rows with an outcome."""
+        """The rows with an outcome, or some of several."""
+        return tuple(row for row in self.rows if row.outcomes)
+
+    @property
+    def tried(self) -> tuple[Row, ...]:
+        """The rows with an outcome and those that failed."""
         return tuple(row for row in self.rows if not row.pending)
 
     @property
@@ -235,7 +283,10 @@ class Observations:
         return next((i for i, row in enumerate(self.rows) if row.id == identity), None)
 
     def add(self, rows: Iterable[Row]) -> Observations:
-        """With more rows; one whose id is that of a pending row takes its place, and what was asked stays known."""
+        """With more rows; one whose id is that of a row without this outcome yet completes it.
+
+        What was asked stays known.
+        """
         known: dict[str | None, int] = {row.id: i for i, row in enumerate(self.rows)}
         merged = list(self.rows)
         for row in rows:
@@ -243,10 +294,17 @@ class Observations:
             if place is None:
                 known[row.id] = len(merged)
                 merged.append(row)
-            elif (old := merged[place]).pending:
-                merged[place] = replace(row, asked={**old.asked, **row.asked}, extra={**old.extra, **row.extra})
-            else:
+                continue
+            old = merged[place]
+            if old.failed or row.outcomes.keys() & old.outcomes.keys() or (old.outcomes and not row.outcomes):
                 raise TableError(f"the experiment with id {row.id!r} has been told already")
+            merged[place] = replace(
+                row,
+                asked={**old.asked, **row.asked},
+                extra={**old.extra, **row.extra},
+                outcomes={**old.outcomes, **row.outcomes},
+                errors={**old.errors, **row.errors},
+            )
         return replace(self, rows=tuple(merged))
 
     def fresh_id(self) -> str:
@@ -264,7 +322,10 @@ class Observations:
             table[name] = [row.recorded[name] for row in self.rows]
             if _default(self.space, name) is not None:  # a blank would be taken for it
                 table[name] = ["?" if cell is None else cell for cell in table[name]]
-        table[self.objective] = [row.outcome for row in self.rows]
+        for name in self.objectives:
+            table[name] = [FAILED if row.failed else row.outcomes.get(name) for row in self.rows]
+            if any(name in row.errors for row in self.rows):
+                table[name + ERROR] = [row.errors.get(name) for row in self.rows]
         for name in self.space.names:
             if any(name in row.asked for row in self.rows):
                 table[RESERVED + name] = [row.asked.get(name) for row in self.rows]

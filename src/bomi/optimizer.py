@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,15 +15,19 @@ import torch
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
+from bomi import acquisition as scores
 from bomi import candidates
 from bomi.cells import Cell, Known
-from bomi.errors import BomiError, CellError, MethodError, SpaceError, SuggestionError, TableError
-from bomi.methods import Acquisition, Method, find_acquisition
+from bomi.errors import BomiError, CellError, MethodError, SuggestionError, TableError
+from bomi.methods import Acquisition, ExpectedImprovement, Method, find_acquisition
 from bomi.methods import method as find_method
 from bomi.names import DEFAULT
-from bomi.observations import Observations, Row, read_cell, read_columns, read_outcome
-from bomi.space import RESERVED, Array, Categorical, Ordinal, Parameter, Space
+from bomi.objectives import Objective, check_names, read_objectives
+from bomi.observations import Observations, Row, is_failed, read_cell, read_columns, read_error, read_outcome
+from bomi.outlook import Outlook
+from bomi.space import IDENTITY, RESERVED, Array, Categorical, Ordinal, Parameter, Space
 from bomi.surrogates.gaussian_process import GaussianProcess
+from bomi.surrogates.success import Success, learn_success
 from bomi.worlds import Completed, Scaling, Table
 
 if TYPE_CHECKING:
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
 
     from bomi.surrogates.mixture import Mixture
 
-SIGNS = {"maximize": 1.0, "minimize": -1.0}
+TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 SMALL = 1000  # rows up to which a second thread costs more than it brings
 
 P = ParamSpec("P")
@@ -61,6 +67,7 @@ def _calm(compute: Callable[Concatenate[Optimizer, P], T]) -> Callable[Concatena
     return calmly
 
 
+_NEXT = 8  # points of which the likeliest to succeed is taken
 _SPARE = 64  # points drawn where one is wanted, as small spaces give the same one again
 
 
@@ -88,7 +95,7 @@ class Suggestion(Mapping[str, Known]):
 
     id: str
     values_by_name: Mapping[str, Known]
-    predicted: Prediction | None = None
+    predicted: Any = None  # a Prediction, or one for each of several outcomes by name; None without a model
     note: str = ""
 
     def __getitem__(self, name: str) -> Known:
@@ -101,9 +108,15 @@ class Suggestion(Mapping[str, Known]):
         return len(self.values_by_name)
 
     def __repr__(self) -> str:
-        expected = f", predicted={self.predicted.mean:.4g}±{self.predicted.sd:.2g}" if self.predicted else ""
+        expected = f", predicted={_shown(self.predicted)}" if self.predicted else ""
         note = f", note={self.note!r}" if self.note else ""
         return f"Suggestion({dict(self)}, id={self.id!r}{expected}{note})"
+
+
+def _shown(predicted: Any) -> str:
+    if isinstance(predicted, Mapping):
+        return "{" + ", ".join(f"{name!r}: {_shown(one)}" for name, one in predicted.items()) + "}"
+    return f"{predicted.mean:.4g}±{predicted.sd:.2g}"
 
 
 @dataclass(frozen=True)
@@ -111,11 +124,31 @@ class Best:
     """The recommended setting, and beside it the best outcome seen with what is known of its inputs."""
 
     setting: Mapping[str, Known] | None
-    predicted: Prediction | None
-    seen: float
+    predicted: Any  # a Prediction, or one for each of several outcomes by name; None without a model
+    seen: Any  # the outcome, or several by name
     seen_at: Mapping[str, Cell]
     seen_known: bool
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Front(Best):
+    """The best trade-offs between several outcomes, as a list of `Best`; itself the one in the middle.
+
+    No setting is expected to be better than one of these in every outcome. Each has beside it the row that came
+    nearest to the same trade-off. They are in the order of the first outcome, the best of it last.
+    """
+
+    choices: tuple[Best, ...] = ()
+
+    def __iter__(self) -> Iterator[Best]:
+        return iter(self.choices)
+
+    def __len__(self) -> int:
+        return len(self.choices)
+
+    def __getitem__(self, place: int) -> Best:
+        return self.choices[place]
 
 
 @dataclass
@@ -123,24 +156,60 @@ class _Fit:
     """What was learned from one state of the table."""
 
     rows: tuple[Row, ...]
-    scaling: Scaling
+    scalings: tuple[Scaling, ...]  # of each outcome
+    aims: tuple[float | None, ...]
     table: Table
     completed: Completed
-
     method: Method
-    many: tuple[Tensor, Tensor] | None = None  # more worlds, once someone has asked for them
+    many: tuple[Tensor, Tensor | None] | None = None  # more worlds, once someone has asked for them
+
+    @property
+    def usable(self) -> int:
+        """How many rows the method can use, of the outcome of which there are fewest."""
+        return int((~torch.atleast_2d(self.completed.targets).isnan()).sum(-1).min())
 
     @property
     def enough(self) -> bool:
-        return self.completed.inputs.shape[1] >= self.method.rows
+        return self.usable >= self.method.rows
 
     @property
     def warm_enough(self) -> bool:
         return self.method.goes_on and self.enough
 
     @cached_property
-    def model(self) -> GaussianProcess:
-        return self.method.surrogate(self.completed, self.table.space)
+    def models(self) -> tuple[GaussianProcess, ...]:
+        """One for each outcome."""
+        each = range(len(self.scalings))
+        return tuple(self.method.surrogate(self.completed.of(j), self.table.space) for j in each)
+
+    @cached_property
+    def measured(self) -> Tensor:
+        """The rows with an outcome.  (Q, r, d)"""
+        return self.completed.inputs[:, ~self._failed]
+
+    @property
+    def _failed(self) -> Tensor:
+        """Which of the rows that the method can use have no outcome at all.  (n,) bool"""
+        failed: Tensor = torch.atleast_2d(self.completed.targets).isnan().all(0)
+        return failed
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        return Outlook.of(self.models, self.aims, self.measured, self.success)
+
+    @cached_property
+    def success(self) -> Success | None:
+        """Where experiments succeed; None if none has failed that the method can use."""
+        known = ~self.completed.inputs.isnan().any(-1).any(0)  # all, once there is an outcome to fill gaps by
+        if not bool((known & self._failed).any()):
+            return None
+        groups = tuple(self.table.space.groups.tolist())
+        return learn_success(self.completed.inputs[:, known], self._failed[known], groups)
+
+    @cached_property
+    def good_rows(self) -> Tensor:
+        """Where each world's best rows are.  (s, d)"""
+        return _good_rows(self.outlook, self.measured)
 
     def warm(self, rows: tuple[Row, ...]) -> Completed:
         """These worlds for another state of the table: NaN in the rows that are new."""
@@ -151,15 +220,17 @@ class _Fit:
         for i, row in enumerate(rows):
             if id(row) in place:
                 inputs[:, i] = completed.inputs[:, place[id(row)]]
-        return replace(completed, inputs=inputs, hyper=self.model.hyper)
+        return replace(completed, inputs=inputs, hyper=torch.cat([model.hyper for model in self.models]))
 
 
 class Optimizer:
     """Finds the best setting of an experiment some of whose inputs may be missing.
 
-    `method` is a name of `bomi.METHODS` or a `Method`; `worlds` is how many completed tables it draws, if it draws any;
-    `acquisition`, where another than the method's own is wished, is "ei", "ucb-mi", an `Acquisition`, or what makes one
-    of BoTorch's from a model: `lambda model: LogExpectedImprovement(model, best_f=model.best_f)`.
+    `objective` is the name of the outcome and `goal` what is wanted of it: "maximize", "minimize" or ("target", 7.0);
+    several outcomes are a mapping of name to goal. `method` is a name of `bomi.METHODS` or a `Method`; `worlds` is how
+    many completed tables it draws, if it draws any; `acquisition`, where another than the method's own is wished, is
+    "ei", "ucb-mi", an `Acquisition`, or what makes one of BoTorch's from a model:
+    `lambda model: LogExpectedImprovement(model, best_f=model.best_f)`.
 
     >>> optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
     >>> suggestion = optimizer.ask()
@@ -170,29 +241,40 @@ class Optimizer:
         self,
         space: Space | Mapping[str, Any],
         *,
-        objective: str = "y",
-        goal: str = "maximize",
+        objective: str | Mapping[str, Any] = "y",
+        goal: str | tuple[str, float] | None = None,
         method: str | Method = DEFAULT,
         seed: int | None = None,
         worlds: int | None = None,
         acquisition: str | Acquisition | Callable[[Mixture], AcquisitionFunction] | None = None,
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
-        if goal not in SIGNS:
-            raise BomiError(f"goal must be 'maximize' or 'minimize', but got {goal!r}")
-        taken = (*self.space.names, "id")
-        if not isinstance(objective, str) or not objective or objective in taken or objective.startswith(RESERVED):
-            raise SpaceError(f"the objective needs a name of its own, that no parameter has, but got {objective!r}")
+        self.objectives: tuple[Objective, ...] = read_objectives(objective, goal)
+        check_names(self.objectives, (*self.space.names, IDENTITY), RESERVED)
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
             raise BomiError(f"seed must be a whole number from 0, but got {seed!r}")
-        self.objective = objective
-        self.goal = goal
+        self.objective = objective if isinstance(objective, str) else ", ".join(self.outcomes)
         self.method = find_method(method, **({} if worlds is None else {"worlds": worlds}))
+        several = len(self.objectives) > 1
         if acquisition is not None:
             self.method = replace(self.method, acquisition=find_acquisition(acquisition))
+            if several and not isinstance(self.method.acquisition, ExpectedImprovement):
+                raise MethodError(f"several outcomes are weighed by 'ei', not by {acquisition!r}")
+        elif several and self.method.acquisition is not None:
+            self.method = replace(self.method, acquisition=ExpectedImprovement())
         self.seed = secrets.randbits(32) if seed is None else int(seed)
-        self._observations = Observations(self.space, objective)
+        self._observations = Observations(self.space, self.outcomes)
         self._fit: _Fit | None = None
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The names of the outcomes."""
+        return tuple(objective.name for objective in self.objectives)
+
+    @property
+    def goal(self) -> str:
+        """What is wanted of the outcome, or of the first of several."""
+        return self.objectives[0].goal
 
     # --- telling ---------------------------------------------------------------------------------------------------
 
@@ -202,30 +284,63 @@ class Optimizer:
         outcome: object = ...,
         *,
         actual: Mapping[str, object] | None = None,
+        sd: object = None,
+        failed: bool = False,
         out_of_bounds: str = "error",
     ) -> None:
         """Take in a table of experiments, or the outcome of one.
 
-        `tell(frame)`: columns are the parameters, the objective and, where known, `asked.<parameter>`; a blank is a
-        gap, a blank outcome is pending. `tell(suggestion, 182.5)`: it went as asked. `actual={"temperature": None}`
-        says what differed: another value, None for unknown, `Normal(300, 15)`. A plain mapping instead of a suggestion
-        is an experiment of your own. `out_of_bounds="keep"` admits values outside the bounds. An error changes nothing.
+        `tell(frame)`: columns are the parameters, the objective and, where known, `asked.<parameter>` and
+        `<objective>.sd`; a blank is a gap, a blank outcome is pending, `failed` is a failure.
+        `tell(suggestion, 182.5)`: it went as asked; several outcomes are a mapping of name to value.
+        `actual={"temperature": None}` says what differed: another value, None for unknown, `Normal(300, 15)`.
+        `sd` is the outcome's standard error, where it is known; `failed=True`, without an outcome, says that there
+        will be none. A plain mapping instead of a suggestion is an experiment of your own. `out_of_bounds="keep"`
+        admits values outside the bounds. An error changes nothing.
         """
         if out_of_bounds not in ("error", "keep"):
             raise BomiError(f"out_of_bounds must be 'error' or 'keep', but got {out_of_bounds!r}")
         keep = out_of_bounds == "keep"
         if hasattr(experiment, "columns"):
-            if outcome is not ... or actual is not None:
+            if outcome is not ... or actual is not None or sd is not None or failed:
                 raise TableError("a table brings its own outcomes: tell it alone")
             self._observations = self._observations.add(self._read_frame(experiment, keep))
             return
         if not isinstance(experiment, Mapping):
             raise TableError(f"tell takes a table, or a suggestion or mapping with its outcome, but got {experiment!r}")
-        if outcome is ...:
-            raise TableError("an experiment is told with its outcome: tell(experiment, outcome)")
+        if failed and outcome is not ...:
+            raise TableError("a failed experiment has no outcome: tell(experiment, failed=True)")
+        if outcome is ... and not failed:
+            raise TableError("an experiment is told with its outcome: tell(experiment, outcome), or failed=True")
         if actual is not None and not isinstance(actual, Mapping):
             raise SuggestionError(f"`actual` must be a mapping of parameter to value, but got {actual!r}")
-        self._observations = self._with_one(experiment, outcome, actual or {}, keep)
+        failed = failed or is_failed(outcome)
+        row = Row(
+            {},
+            {} if failed else self._numbers(outcome, read_outcome, "outcome"),
+            errors=self._numbers(sd, read_error, "sd"),
+            failed=failed,
+        )
+        self._observations = self._with_one(experiment, row, actual or {}, keep)
+
+    def _numbers(self, value: object, read: Callable[[object], float | None], what: str) -> dict[str, float]:
+        """What is told of each outcome, where it is known: a number for the only one, or a mapping of several."""
+        if not isinstance(value, Mapping):
+            if len(self.outcomes) > 1 and value is not None:
+                shape = ", ".join(f"{name!r}: ..." for name in self.outcomes)
+                raise TableError(f"several outcomes are told by name, {what} {{{shape}}}, but got {value!r}")
+            value = {self.outcomes[0]: value}
+        found = {}
+        for name, number in value.items():
+            if name not in self.outcomes:
+                raise TableError(f"{what} {name!r} is not known; the outcomes are {', '.join(self.outcomes)}")
+            try:
+                told = read(number)
+            except CellError as error:
+                raise TableError(f"{what} {name!r}: {error}") from None
+            if told is not None:
+                found[name] = told
+        return found
 
     def _read_frame(self, frame: Any, keep: bool) -> list[Row]:
         names = [str(name) for name in frame.columns]
@@ -234,11 +349,12 @@ class Optimizer:
             raise TableError(f"the table has more than one column {', '.join(map(repr, doubled))}")
         columns = {name: frame.iloc[:, i].tolist() for i, name in enumerate(names)}
         labels = frame.index.tolist()
-        return read_columns(columns, self.space, self.objective, keep_outside=keep, labels=labels)
+        return read_columns(columns, self.space, self.outcomes, keep_outside=keep, labels=labels)
 
     def _with_one(
-        self, experiment: Mapping[str, object], outcome: object, actual: Mapping[str, object], keep: bool
+        self, experiment: Mapping[str, object], told: Row, actual: Mapping[str, object], keep: bool
     ) -> Observations:
+        """With what was told of an experiment's outcomes."""
         observations = self._observations
         unknown = [name for name in actual if name not in self.space.names]
         if unknown:
@@ -246,10 +362,6 @@ class Optimizer:
                 f"`actual` names no parameter: {', '.join(map(repr, unknown))}; "
                 f"the parameters are {', '.join(self.space.names)}"
             )
-        try:
-            value = read_outcome(outcome)
-        except CellError as error:
-            raise TableError(f"outcome {self.objective!r}: {error}") from None
         changed = {name: self._cell(name, cell, keep) for name, cell in actual.items()}
         if not isinstance(experiment, Suggestion):
             known = {name: p.default for name, p in self.space.parameters.items() if p.default is not None}
@@ -261,14 +373,15 @@ class Optimizer:
                 raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}{also}")
             recorded = {name: self._cell(name, experiment[name], keep) for name in self.space.names}
             asked = {name: cell for name, cell in recorded.items() if changed and isinstance(cell, Known)}
-            return observations.add([Row({**recorded, **changed}, value, asked=asked, id=observations.fresh_id())])
+            identity = observations.fresh_id()
+            return observations.add([replace(told, recorded={**recorded, **changed}, asked=asked, id=identity)])
         place = observations.find(experiment.id)
         if place is None or dict(observations.rows[place].asked) != dict(experiment):
             raise SuggestionError(f"suggestion {experiment.id!r} was not made by this optimizer")
         row = observations.rows[place]
-        if not row.pending:
+        if row.failed or (row.outcomes and not told.outcomes) or row.outcomes.keys() & told.outcomes.keys():
             raise SuggestionError(f"suggestion {experiment.id!r} has been told already")
-        return observations.add([replace(row, recorded={**row.recorded, **changed}, outcome=value)])
+        return observations.add([replace(told, recorded={**row.recorded, **changed}, id=row.id)])
 
     def _cell(self, name: str, value: object, keep: bool) -> Cell:
         try:
@@ -287,25 +400,30 @@ class Optimizer:
     def ask(self, count: int | None = None) -> Suggestion | list[Suggestion]:
         """The next experiment, or a list of `count`; each is pending until told, and taken into account meanwhile."""
         if count is None:
-            return self._ask_one()
+            return self._ask(1)[0]
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
             raise BomiError(f"the number of suggestions must be a whole number from 1, but got {count!r}")
-        return [self._ask_one() for _ in range(count)]
+        return self._ask(int(count))
 
     @_calm
-    def _ask_one(self) -> Suggestion:
-        observations = self._observations
-        place, note = self._next_place()
-        setting = self._unasked(self.space.setting(place.numpy()))
-        predicted = self.predict([setting])[0] if self._has_model() else None
-        suggestion = Suggestion(observations.fresh_id(), setting, predicted, note)
-        row = Row(recorded=dict(setting), outcome=None, asked=dict(setting), id=suggestion.id)
-        self._observations = observations.add([row])
-        return suggestion
+    def _ask(self, count: int) -> list[Suggestion]:
+        """The next experiments; nothing is pending before all of them are found."""
+        places, note = self._next_places(count)
+        settings: list[dict[str, Known]] = []
+        for place in places:
+            settings.append(self._unasked(self.space.setting(place.numpy()), settings))
+        predicted = self.predict(settings) if self._has_model() else [None] * count
+        observations, suggestions = self._observations, []
+        for setting, expected in zip(settings, predicted, strict=True):
+            suggestion = Suggestion(observations.fresh_id(), setting, expected, note)
+            observations = observations.add([Row(dict(setting), asked=dict(setting), id=suggestion.id)])
+            suggestions.append(suggestion)
+        self._observations = observations
+        return suggestions
 
-    def _unasked(self, setting: dict[str, Known]) -> dict[str, Known]:
-        """The setting, or where rounding has made it one that is pending, another one."""
-        asked = [dict(row.asked) for row in self._observations.pending]
+    def _unasked(self, setting: dict[str, Known], before: Sequence[dict[str, Known]]) -> dict[str, Known]:
+        """The setting, or where rounding has made it one that is pending or in the same batch, another one."""
+        asked = [*(dict(row.asked) for row in self._observations.pending), *before]
         if setting not in asked:
             return setting
         spare = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(len(self._observations.rows)))
@@ -316,36 +434,67 @@ class Optimizer:
         """Whether the method learns, and has enough rows to."""
         return self.method.acquisition is not None and self._learn().enough
 
-    def _next_place(self) -> tuple[Tensor, str]:
-        """Where to experiment next, and a note if the method could not say."""
+    def _next_places(self, count: int) -> tuple[list[Tensor], str]:
+        """Where to experiment next, and a note if the method could not say.
+
+        Each place is chosen as if those before it had been tried and had given what is expected of them.
+        """
         rows = len(self._observations.rows)
-        seed = self._draw_seed(rows)
         pending = self._pending_places()
         acquisition = self.method.acquisition
-        if acquisition is None:
-            return _first_free(torch.from_numpy(self.space.draw(_SPARE, np.random.default_rng(seed))), pending), ""
+        places: list[Tensor] = []
+        if acquisition is None or not self._learn().enough:
+            for k in range(rows, rows + count):
+                taken = torch.cat([pending, *(place[None] for place in places)])
+                places.append(candidates.first_free(self.space, self._spread_points(k), taken))
+            return places, "" if acquisition is None else self._too_few()
         fit = self._learn()
-        if not fit.enough:
-            note = (
-                f"space-filling: method {self.method.name!r} can use {fit.completed.inputs.shape[1]} rows "
-                f"and needs {self.method.rows}"
-            )
-            points = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
-            return _first_free(points, pending), note
-        model = fit.model.believe(pending) if len(pending) else fit.model
+        outlook = fit.outlook.believe(pending) if len(pending) else fit.outlook
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
-        parameters = len(self.space)
-        place, _ = candidates.maximize(
-            acquisition.score(model, t=t, parameters=parameters),
-            self.space,
-            seed=seed,
-            starts=_best_rows(fit.model, fit.completed),
-            taken=pending,
-            within=self._region(fit, t),
-            scouts=[acquisition.score(each, t=t, parameters=parameters) for each in model.worlds()],
-            points=self.method.points,
+        shared: Tensor | None = None
+
+        def score(outlook: Outlook, k: int) -> candidates.Score:
+            return acquisition.score(outlook, t=t + k, parameters=len(self.space))
+
+        for k in range(count):
+            taken = torch.cat([pending, *(place[None] for place in places)])
+            scouts = [score(each, k) for each in outlook.worlds()]
+            seed = self._draw_seed(rows + k)
+            if k % candidates.SHARERS == 0 and count > 1 and self.method.points is None:
+                shared = candidates.nominees(scouts, self.space, seed=seed, starts=fit.good_rows)
+            place, _ = candidates.maximize(
+                score(outlook, k),
+                self.space,
+                seed=seed,
+                starts=fit.good_rows,
+                taken=taken,
+                within=self._region(fit, t + k),
+                scouts=scouts,
+                raw=shared,
+                points=self.method.points,
+            )
+            places.append(place)
+            if k + 1 < count:
+                outlook = outlook.believe(place[None])
+        return places, ""
+
+    def _spread_points(self, rows: int) -> Tensor:
+        """Points for a method that has learned nothing yet: uniform if it never does, else evenly spread.  (m, d)"""
+        if self.method.acquisition is None:
+            return torch.from_numpy(self.space.draw(_SPARE, np.random.default_rng(self._draw_seed(rows))))
+        points = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
+        success = self._learn().success
+        if success is None:
+            return points
+        likely = success.log_chance(points[:_NEXT]).mean(0).argsort(descending=True)  # away from what failed
+        return torch.cat([points[likely], points[_NEXT:]])
+
+    def _too_few(self) -> str:
+        """What is missing before a method learns."""
+        return (
+            f"space-filling: method {self.method.name!r} can use {self._learn().usable} rows "
+            f"and needs {self.method.rows}"
         )
-        return place, ""
 
     def _region(self, fit: _Fit, t: int) -> candidates.Region | None:
         """While nothing better has come for 2p rows, every second suggestion looks closely around the best row.
@@ -353,29 +502,44 @@ class Optimizer:
         On a smooth outcome that is where the acquisition looks anyway; on a rugged one it is where better peaks are.
         The row is taken from one world after another, since it may have gaps.
         """
-        targets, radius = fit.completed.targets, self.method.radius
-        best = int(targets.argmax())
-        stalled = len(targets) - 1 - best >= 2 * len(self.space) and bool(targets.max() > targets.min())
-        if radius is None or t % 2 or not stalled:
+        radius = self.method.radius
+        if radius is None or t % 2 or len(self.objectives) > 1:
             return None
-        return candidates.Region(fit.completed.inputs[t // 2 % len(fit.completed.inputs), best].clamp(0, 1), radius)
+        completed = fit.completed.of(0)
+        merits = scores.merit(completed.targets, fit.aims[0])
+        best = int(merits.argmax())
+        if len(merits) - 1 - best < 2 * len(self.space) or not bool(merits.max() > merits.min()):
+            return None
+        return candidates.Region(completed.inputs[t // 2 % len(completed.inputs), best].clamp(0, 1), radius)
 
     def _learn(self) -> _Fit:
-        """What the rows with an outcome say; learned once for each state of the table."""
-        rows = self._observations.done
+        """What the rows that were tried say; learned once for each state of the table."""
+        rows = self._observations.tried
         if self._fit is None or self._fit.rows != rows:
-            outcomes = SIGNS[self.goal] * torch.tensor([row.outcome for row in rows], dtype=torch.float64)
-            scaling = self.method.scaling(outcomes)
-            table = Table.of(self.space, rows, scaling.to_targets(outcomes))
-            generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
-            if len(rows):
-                before = self._fit
-                warm = before.warm(rows) if before is not None and before.warm_enough else None
-                completed = self.method.filler(table, generator, warm)
-            else:
-                completed = Completed(table.inputs[None], table.targets)
-            self._fit = _Fit(rows, scaling, table, completed, self.method)
+            self._fit = self._fitted(rows)
         return self._fit
+
+    def _fitted(self, rows: tuple[Row, ...]) -> _Fit:
+        scalings, aims, targets, errors = [], [], [], []
+        for objective in self.objectives:
+            outcomes = objective.sign * _column([row.outcomes.get(objective.name) for row in rows])
+            known = ~outcomes.isnan()
+            scaling = self.method.scaling(outcomes[known], objective.target)
+            error = _column([row.errors.get(objective.name) for row in rows]).nan_to_num()
+            scalings.append(scaling)
+            aims.append(None if objective.target is None else float(scaling.to_targets(_column([objective.target]))))
+            targets.append(scaling.to_targets(outcomes))
+            errors.append((error * scaling.slope(outcomes)).square().nan_to_num())
+        known_errors = torch.stack(errors) if any(bool(error.any()) for error in errors) else None
+        table = Table.of(self.space, rows, torch.stack(targets), known_errors)
+        if bool(table.outcomes.isnan().all(-1).any()):  # an outcome of which nothing is known: nothing to learn yet
+            completed = Completed(table.inputs[None], table.targets, errors=table.errors)
+        else:
+            before = self._fit
+            warm = before.warm(rows) if before is not None and before.warm_enough else None
+            generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
+            completed = self.method.filler(table, generator, warm)
+        return _Fit(rows, tuple(scalings), tuple(aims), table, completed, self.method)
 
     def _pending_places(self) -> Tensor:
         """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
@@ -394,64 +558,143 @@ class Optimizer:
 
     @_calm
     def best(self) -> Best:
-        """The setting with the best posterior mean over all worlds, beside the best outcome seen."""
-        done = self._observations.done
+        """The setting with the best posterior mean over all worlds, beside the best outcome seen.
+
+        Of several outcomes: a `Front`, the list of the best trade-offs between them.
+        """
+        done = [row for row in self._observations.done if len(row.outcomes) == len(self.outcomes)]
         if not done:
-            raise TableError("there is no best yet: no outcome has been told")
-        seen = max(done, key=lambda row: SIGNS[self.goal] * (row.outcome or 0.0))
-        setting, predicted, note = self._recommend(seen)
-        return Best(setting, predicted, seen.outcome or 0.0, dict(seen.recorded), seen.complete, note)
+            what = "outcome" if len(self.outcomes) == 1 else "experiment with all of its outcomes"
+            raise TableError(f"there is no best yet: no {what} has been told")
+        merits = torch.tensor(
+            [[one.merit(row.outcomes[one.name]) for one in self.objectives] for row in done], dtype=torch.float64
+        )
+        if len(self.objectives) == 1:
+            return self._recommend(done[int(merits[:, 0].argmax())], torch.ones(1, dtype=torch.float64))
+        return self._front(done, merits)
 
-    def _recommend(self, seen: Row) -> tuple[dict[str, Known] | None, Prediction | None, str]:
-        if not self._has_model():
+    def _recommend(self, seen: Row, weights: Tensor, raw: Tensor | None = None) -> Best:
+        """The setting recommended for a trade-off, beside the row seen."""
+        setting: dict[str, Known] | None = None
+        predicted, note = None, ""
+        if self._has_model():
+            setting = self.space.setting(self._recommended(weights, raw).numpy())
+            predicted = self.predict([setting])[0]
+        else:
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
+            setting = known if len(known) == len(self.space) and not self.space.broken(known) else None
+            note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
             if self.space.broken(known):
-                return None, None, "no model, and the best row seen breaks a constraint"
-            if len(known) == len(self.space):
-                return known, None, "no model: the best row seen"
-            return None, None, "no model, and the best row seen has gaps"
-        setting = self.space.setting(self._recommended().numpy())
-        return setting, self.predict([setting])[0], ""
+                note = "no model, and the best row seen breaks a constraint"
+        outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcome
+        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note)
 
-    def _recommended(self) -> Tensor:
-        """The place with the best posterior mean over all worlds.  (d,)"""
+    def _front(self, done: Sequence[Row], merits: Tensor) -> Front:
+        """The best trade-offs, in the order of the first outcome; the equal one stands for all.  merits: (r, J)"""
+        span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
+        found, weights = [], _trade_offs(len(self.objectives))  # (w, J)
+        raw = self._nominees(weights) if self._has_model() else None
+        for each in weights:
+            seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
+            found.append(self._recommend(seen, each, raw))
+        usable = [best for best in found if best.setting is not None]
+        if not usable:
+            return Front(**vars(found[-1]))
+        if self._has_model():
+            places = np.array([self.space.to_unit(best.setting or {}) for best in usable])
+            with torch.no_grad():
+                worth = self._learn().outlook.worth(torch.from_numpy(places))
+        else:
+            worth = torch.tensor([[one.merit(best.seen[one.name]) for one in self.objectives] for best in usable])
+        kept = scores.undominated(worth).nonzero()[:, 0].tolist()
+        kept.sort(key=lambda i: float(worth[i, 0]))
+        middle = usable[kept[len(kept) // 2]]
+        return Front(**vars(middle), choices=tuple(usable[i] for i in kept))
+
+    def _recommended(self, weights: Tensor, raw: Tensor | None = None) -> Tensor:
+        """The place with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (d,)"""
         fit = self._learn()
 
         def score(points: Tensor) -> Tensor:
-            return fit.model.moments(points)[0].mean(0)
+            worth = self._relative_worth(points)
+            return worth[:, 0] if len(weights) == 1 else scores.chebyshev(worth, weights)
 
         seed = self._draw_seed(len(self._observations.rows))
-        return candidates.maximize(score, self.space, seed=seed, starts=_best_rows(fit.model, fit.completed))[0]
+        return candidates.maximize(score, self.space, seed=seed, starts=fit.good_rows, raw=raw)[0]
 
-    def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Prediction]:
-        """What the worlds expect of the outcome at each setting."""
-        places = [self.space.to_unit(setting) for setting in settings]
-        means, sds = self.expected(np.array(places).reshape(-1, self.space.dim))
-        return [Prediction(float(mean), float(sd)) for mean, sd in zip(means, sds, strict=True)]
+    def _relative_worth(self, points: Tensor) -> Tensor:
+        """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
+        outlook = self._learn().outlook
+        tried = outlook.tried.mean(0)  # (r, J)
+        return (outlook.worth(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
+
+    def _nominees(self, weights: Tensor) -> Tensor | None:
+        """Points that are good for one trade-off or another.  (r, d)"""
+
+        def score(points: Tensor) -> Tensor:
+            worth = self._relative_worth(points)
+            each = torch.stack([scores.chebyshev(worth, one) for one in weights])  # (w, m)
+            return (each - each.amax(-1, keepdim=True)).amax(0)
+
+        seed = self._draw_seed(len(self._observations.rows))
+        starts = self._learn().good_rows
+        return candidates.nominees([score], self.space, seed=seed, starts=starts, most=candidates.NOMINEES)
+
+    def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Any]:
+        """What the worlds expect at each setting: a `Prediction`, or one for each of several outcomes by name."""
+        places = np.array([self.space.to_unit(setting) for setting in settings]).reshape(-1, self.space.dim)
+        each = {
+            name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self.expected(places, name), strict=True)]
+            for name in self.outcomes
+        }
+        if len(each) == 1:
+            return each[self.outcomes[0]]
+        return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
 
     @_calm
-    def expected(self, places: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation of the outcome at places of the unit cube.  (m, d) -> (m,), (m,)
+    def expected(self, places: Array, outcome: str | None = None) -> tuple[Array, Array]:
+        """Mean and standard deviation of an outcome at places of the unit cube.  (m, d) -> (m,), (m,)
 
-        The worlds' mean, and their spread by the law of total variance.
+        The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
         """
-        model, scaling = self.learned()
+        model, scaling = self.learned(outcome)
         with torch.no_grad():
             means, variances = model.moments(torch.from_numpy(places))
         total = variances.mean(0) + means.var(0, correction=0)
         mean, sd = scaling.to_outcome(means.mean(0), total.sqrt())
-        return SIGNS[self.goal] * mean.numpy(), sd.numpy()
+        sign = self.objectives[0 if outcome is None else self.outcomes.index(outcome)].sign
+        return sign * mean.numpy(), sd.numpy()
 
     @_calm
-    def learned(self) -> tuple[GaussianProcess, Scaling]:
-        """The fitted processes, one for each world, and the scaling of the outcomes that they were fitted to."""
+    def learned(self, outcome: str | None = None) -> tuple[GaussianProcess, Scaling]:
+        """The processes fitted to an outcome, one for each world, and the scaling of what they were fitted to.
+
+        Without a name it is the first outcome.
+        """
+        j = 0 if outcome is None else self.outcomes.index(outcome)
+        fit = self._modelled()
+        return fit.models[j], fit.scalings[j]
+
+    @_calm
+    def success(self, settings: Sequence[Mapping[str, Known]]) -> list[float]:
+        """The chance of each setting not to fail, averaged over worlds; 1 while nothing has failed."""
+        success = self._modelled().outlook.success
+        if success is None:
+            return [1.0] * len(settings)
+        places = np.array([self.space.to_unit(setting) for setting in settings]).reshape(-1, self.space.dim)
+        with torch.no_grad():
+            chances: list[float] = success.log_chance(torch.from_numpy(places)).exp().mean(0).tolist()
+        return chances
+
+    def _modelled(self) -> _Fit:
+        """What was learned, if it is enough for a model."""
         fit = self._learn()
         if not self._has_model():
             raise MethodError(
-                f"method {self.method.name!r} has no model of these rows: it can use {fit.completed.inputs.shape[1]} "
+                f"method {self.method.name!r} has no model of these rows: it can use {fit.usable} "
                 f"of them and needs {self.method.rows}; tell more outcomes, or take another method"
             )
-        return fit.model, fit.scaling
+        return fit
 
     @_calm
     def gap_draws(self) -> list[GapDraws]:
@@ -476,16 +719,19 @@ class Optimizer:
 
     @_calm
     def _many_worlds(self) -> tuple[Tensor, Tensor | None]:
-        """More worlds than a suggestion needs, and what each expects of the best outcome.  (M, n, d), (M,)"""
+        """More worlds than a suggestion needs, and what each expects of the best outcomes.  (M, n, d), (J, M)"""
         fit = self._learn()
         sample = getattr(self.method.filler, "sample", None)
         if sample is None or not fit.enough or not fit.table.gaps.any():
             return fit.completed.inputs, None
         if fit.many is None:
-            model = fit.model
             generator = torch.Generator().manual_seed(self._draw_seed(len(fit.rows) + 1))
-            points = torch.cat([_best_rows(model, fit.completed), self._recommended()[None]])
-            fit.many = sample(fit.table, replace(fit.completed, hyper=model.hyper), points, generator)
+            even = torch.ones(len(self.objectives), dtype=torch.float64)
+            points = torch.cat([fit.good_rows, self._recommended(even)[None]])
+            hyper = torch.cat([model.hyper for model in fit.models])
+            worlds, expected = sample(fit.table, replace(fit.completed, hyper=hyper), points, generator)
+            best = [scores.merit(means, aim).amax(-1) for means, aim in zip(expected, fit.aims, strict=True)]
+            fit.many = worlds, torch.stack(best)
         return fit.many
 
     def gaps(self) -> pd.DataFrame:
@@ -494,14 +740,13 @@ class Optimizer:
         Of a category or an ordered level, `probabilities` maps each of its values to its probability.
 
         `worth` is how much the best outcome that can be predicted depends on the value, in the outcome's unit: its
-        square is the part of the variance of the predicted best outcome that knowing the value would take away.
+        square is the part of the variance of the predicted best outcome that knowing the value would take away. Of
+        several outcomes it is the largest, each as a share of the standard deviation of its own rows.
         """
         import pandas as pd
 
         _, best = self._many_worlds()
-        outcomes = (
-            self._learn().scaling.to_outcome(best, torch.zeros_like(best))[0].numpy() if best is not None else None
-        )
+        outcomes = self._best_outcomes(best) if best is not None else [None]
         found = []
         for gap in self.gap_draws():
             parameter = self.space.parameters[gap.parameter]
@@ -512,13 +757,24 @@ class Optimizer:
                     "parameter": gap.parameter,
                     **_summary(() if words else gap.draws),
                     "probabilities": _probabilities(parameter, gap.draws),
-                    "worth": _worth(gap.draws, outcomes, words=words),
+                    "worth": max(_worth(gap.draws, one, words=words) for one in outcomes),
                 }
             )
         columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth", "probabilities"]
         return pd.DataFrame(found, columns=columns).sort_values(
             "worth", ascending=False, kind="stable", ignore_index=True
         )
+
+    def _best_outcomes(self, best: Tensor) -> list[Array]:
+        """What each world expects of the best of each outcome, in its own unit.  (J, M) -> J times (M,)"""
+        fit, found = self._learn(), []
+        for j, (scaling, aim, merits) in enumerate(zip(fit.scalings, fit.aims, best, strict=True)):
+            # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
+            means = merits if aim is None else aim - merits
+            outcomes = scaling.to_outcome(means, torch.zeros_like(means))[0].numpy()
+            told = [row.outcomes[self.outcomes[j]] for row in fit.rows if self.outcomes[j] in row.outcomes]
+            found.append(outcomes if len(best) == 1 else outcomes / (np.std(told) or 1.0))
+        return found
 
     @property
     def observations(self) -> Observations:
@@ -530,17 +786,31 @@ class Optimizer:
         return self._observations.frame()
 
 
-def _first_free(points: Tensor, pending: Tensor) -> Tensor:
-    """The first of the points that is not pending, or else the first.  (m, d) -> (d,)"""
-    pending_already = ((points[:, None] - pending).abs() < candidates.SAME).all(-1).any(-1)
-    return points[int((~pending_already).int().argmax())]
+def _column(values: Sequence[float | None]) -> Tensor:
+    """Numbers, NaN for None.  (n,)"""
+    return torch.tensor([np.nan if value is None else value for value in values], dtype=torch.float64)
 
 
-def _best_rows(model: GaussianProcess, completed: Completed, count: int = 3) -> Tensor:
-    """Where each world's best rows are.  (Q * count, d)"""
-    top = model.fitted().topk(min(count, completed.inputs.shape[1]), -1).indices  # (Q, count)
-    worlds = torch.arange(len(top))[:, None]
-    return completed.inputs[worlds, top].flatten(0, 1).clamp(0, 1)
+def _good_rows(outlook: Outlook, rows: Tensor, count: int = 3) -> Tensor:
+    """Where each world's best rows are: those of the best merit, or of several outcomes some of the front.  (s, d)"""
+    found = []
+    for merits, inputs in zip(outlook.tried, rows, strict=True):  # (r, J), (r, d)
+        if merits.shape[-1] == 1:
+            chosen = merits[:, 0].topk(min(count, len(merits))).indices
+        else:
+            front = scores.undominated(merits).nonzero()[:, 0]
+            front = front[merits[front, 0].argsort()]
+            chosen = front[torch.linspace(0, len(front) - 1, min(2 * count, len(front))).round().long()]
+        found.append(inputs[chosen])
+    return torch.cat(found).clamp(0, 1)
+
+
+def _trade_offs(outcomes: int) -> Tensor:
+    """Weights of the outcomes, evenly spread, the equal ones at the end.  (w, J)"""
+    steps = next(h for h in itertools.count(1) if math.comb(h + outcomes - 1, outcomes - 1) >= TRADE_OFFS)
+    every = itertools.product(range(steps + 1), repeat=outcomes)
+    lattice = [[part / steps for part in parts] for parts in every if sum(parts) == steps]
+    return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
 
 
 def _probabilities(parameter: Parameter, draws: Sequence[Known]) -> dict[Known, float] | None:

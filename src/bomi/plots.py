@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -12,7 +15,9 @@ import numpy as np
 from bomi import insight
 from bomi.cells import Cell, Interval, Known, Normal
 from bomi.errors import BomiError, FileError
-from bomi.optimizer import SIGNS, GapDraws, Optimizer
+from bomi.objectives import Objective
+from bomi.observations import Row
+from bomi.optimizer import Front, GapDraws, Optimizer
 from bomi.space import Categorical, Ordinal, Parameter
 
 BLUE, ORANGE, GREEN, SKY, VERMILION = "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00"
@@ -60,21 +65,50 @@ def _styled(draw: Callable[P, Any]) -> Callable[P, Any]:
 
 @_styled
 def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
-    """Outcome over time with the best so far; rows with a gap are hollow."""
-    rows = optimizer.observations.done
-    if not rows:
+    """Outcome over time with the best so far; rows with a gap are hollow. Of several outcomes, one panel each."""
+    rows = optimizer.observations.tried
+    if not optimizer.observations.done:
         raise BomiError("there is no outcome to show yet")
+    several = len(optimizer.objectives) > 1
+    figure, panels = _figure(8, 4 if not several else 2.6 * len(optimizer.objectives), rows=len(optimizer.objectives))
+    for axes, objective in zip(panels, optimizer.objectives, strict=True):
+        _over_time(axes, rows, objective)
+        axes.set_ylabel(_with_unit(objective.name, unit or objective.unit))
+        goal = f"to {objective.goal}" if objective.target is None else f"wanted near {objective.target:g}"
+        axes.set_title(f"{objective.name} over time, {goal}")
+        _grid(axes)
+    panels[-1].set_xlabel("experiment")
+    _legend_below(figure, panels)
+    return figure
+
+
+def _over_time(axes: Any, rows: Sequence[Row], objective: Objective) -> None:
+    """One outcome of each row, what was best so far, and where experiments failed."""
     numbers = np.arange(1, len(rows) + 1)
-    values = np.array([row.outcome for row in rows], dtype=float)
-    best = SIGNS[optimizer.goal] * np.maximum.accumulate(SIGNS[optimizer.goal] * values)
-    figure, axes = _figure(8, 4)
-    gappy = np.array([not row.complete for row in rows])
-    axes.step(numbers, best, where="post", color=VERMILION, linewidth=1.8, label="best so far", zorder=2)
-    axes.scatter(numbers[~gappy], values[~gappy], s=34, color=BLUE, label="every input known", zorder=3)
+    values = np.array([row.outcomes.get(objective.name, np.nan) for row in rows], dtype=float)
+    known, gappy = ~np.isnan(values), np.array([not row.complete for row in rows])
+    best, so_far = -np.inf, np.full(len(rows), np.nan)
+    for i, value in enumerate(values):
+        if known[i] and objective.merit(value) > best:
+            best, so_far[i] = objective.merit(value), value
+        elif i:
+            so_far[i] = so_far[i - 1]
+    if objective.target is not None:
+        axes.axhline(objective.target, color=GREEN, linewidth=1.3, label="wanted", zorder=1)
+    label = "best so far" if objective.target is None else "nearest so far"
+    axes.step(numbers, so_far, where="post", color=VERMILION, linewidth=1.8, label=label, zorder=2)
+    full, hollow = known & ~gappy, known & gappy
+    axes.scatter(numbers[full], values[full], s=34, color=BLUE, label="every input known", zorder=3)
     axes.scatter(
-        numbers[gappy], values[gappy], s=34, facecolor="white", edgecolor=BLUE, linewidth=1.3,
+        numbers[hollow], values[hollow], s=34, facecolor="white", edgecolor=BLUE, linewidth=1.3,
         label="some input missing", zorder=3,
     )  # fmt: skip
+    failed = [number for number, row in zip(numbers, rows, strict=True) if row.failed]
+    if failed:
+        axes.scatter(
+            failed, [0.03] * len(failed), transform=axes.get_xaxis_transform(), marker="x", s=34, color=INK,
+            linewidth=1.4, label="failed", zorder=3,
+        )  # fmt: skip
     asked = [number for number, row in zip(numbers, rows, strict=True) if row.asked]
     if asked and asked[0] > 1:
         axes.axvline(asked[0] - 0.5, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
@@ -84,11 +118,48 @@ def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
         )  # fmt: skip
     axes.set_xlim(0, len(rows) + 1)
     axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
-    axes.set(xlabel="experiment", ylabel=_with_unit(optimizer.objective, unit))
-    axes.set_title(f"{optimizer.objective} over time, to {optimizer.goal}")
-    _grid(axes)
-    _legend_below(figure, [axes])
+
+
+@_styled
+def front(optimizer: Optimizer) -> Any:
+    """Every pair of outcomes: the rows, those that no other row beats, and the trade-offs that are recommended."""
+    if len(optimizer.objectives) < 2:
+        raise BomiError("a front of trade-offs needs two outcomes or more")
+    best = optimizer.best()
+    choices = [one.predicted for one in best.choices if one.predicted] if isinstance(best, Front) else []
+    rows = [row for row in optimizer.observations.done if len(row.outcomes) == len(optimizer.objectives)]
+    merits = np.array([[one.merit(row.outcomes[one.name]) for one in optimizer.objectives] for row in rows])
+    beaten = np.array([((merits >= own).all(1) & (merits > own).any(1)).any() for own in merits])
+    pairs = list(itertools.combinations(optimizer.objectives, 2))
+    across = min(3, len(pairs))
+    down = -(-len(pairs) // across)
+    figure, panels = _figure(max(6.5, 4.2 * across), 4.4 * down + 0.4, rows=down, columns=across)
+    for axes, (first, second) in zip(panels, pairs, strict=False):
+        x, y = (np.array([row.outcomes[one.name] for row in rows]) for one in (first, second))
+        axes.scatter(x[beaten], y[beaten], s=26, color=SOFT, alpha=0.5, linewidth=0, label="beaten by a row", zorder=2)
+        axes.scatter(x[~beaten], y[~beaten], s=40, color=BLUE, label="not beaten by any row", zorder=4)
+        if choices:
+            one, other = ([choice[name] for choice in choices] for name in (first.name, second.name))
+            axes.errorbar(
+                [p.mean for p in one], [p.mean for p in other], [p.sd for p in other], [p.sd for p in one],
+                fmt="D", color=VERMILION, markersize=5, markerfacecolor="white", elinewidth=0.8,
+                label="recommended, ± 1 sd", zorder=3,
+            )  # fmt: skip
+        for line, objective in ((axes.axvline, first), (axes.axhline, second)):
+            if objective.target is not None:
+                line(objective.target, color=GREEN, linewidth=1.3, label="wanted", zorder=1)
+        axes.set(xlabel=_wanted(first), ylabel=_wanted(second))
+        _grid(axes, "both")
+    for axes in panels[len(pairs) :]:
+        axes.set_visible(False)
+    figure.suptitle("Trade-offs", x=0.01, ha="left", fontsize=11, weight="bold")
+    _legend_below(figure, panels[: len(pairs)])
     return figure
+
+
+def _wanted(objective: Objective) -> str:
+    goal = f"to {objective.goal}" if objective.target is None else f"wanted near {objective.target:g}"
+    return f"{_with_unit(objective.name, objective.unit)}, {goal}"
 
 
 @_styled
@@ -111,35 +182,43 @@ def gap_strips(optimizer: Optimizer, *, labels: Sequence[object] | None = None) 
 
 
 @_styled
-def slices(optimizer: Optimizer, *, setting: Mapping[str, Known] | None = None, unit: str = "") -> Any:
-    """The expected outcome along every parameter through the recommended setting, with its uncertainty."""
+def slices(
+    optimizer: Optimizer, *, setting: Mapping[str, Known] | None = None, unit: str = "", outcome: str | None = None
+) -> Any:
+    """The expected outcome along every parameter through the recommended setting, with its uncertainty.
+
+    Of several outcomes it is the first unless another is named.
+    """
+    name = outcome or optimizer.outcomes[0]
     if setting is None:
         setting = optimizer.best().setting
     if setting is None:
         raise BomiError("there is no recommended setting to slice through yet")
-    found = insight.slices(optimizer, setting)
+    found = insight.slices(optimizer, setting, outcome=name)
     across = 2 if len(found) == 4 else min(3, len(found))
     down = -(-len(found) // across)
     figure, panels = _figure(3.6 * across, 2.9 * down + 0.4, rows=down, columns=across, share=True)
-    rows = [row for row in optimizer.observations.done if row.outcome is not None]
+    rows = [row for row in optimizer.observations.done if name in row.outcomes]
     for place, (axes, one) in enumerate(zip(panels, found, strict=False)):
         parameter = optimizer.space.parameters[one.parameter]
-        known = [(row.recorded[one.parameter], row.outcome) for row in rows]
+        known = [(row.recorded[one.parameter], row.outcomes[name]) for row in rows]
         _slice(axes, parameter, one, setting[one.parameter], known)
         axes.set_xlabel(_with_unit(one.parameter, parameter.unit))
         if place % across == 0:
-            axes.set_ylabel(_with_unit(optimizer.objective, unit))
+            axes.set_ylabel(_with_unit(name, unit))
     for axes in panels[len(found) :]:
         axes.set_visible(False)
-    figure.suptitle("Expected outcome around the recommended setting", x=0.01, ha="left", fontsize=11, weight="bold")
+    what = "outcome" if len(optimizer.outcomes) == 1 else name
+    figure.suptitle(f"Expected {what} around the recommended setting", x=0.01, ha="left", fontsize=11, weight="bold")
     _legend_below(figure, panels[: len(found)])
     return figure
 
 
 @_styled
-def importance(optimizer: Optimizer) -> Any:
-    """How much each parameter matters for the expected outcome."""
-    found = insight.importance(optimizer)[::-1]
+def importance(optimizer: Optimizer, *, outcome: str | None = None) -> Any:
+    """How much each parameter matters for the expected outcome; of several, the first unless another is named."""
+    name = outcome or optimizer.outcomes[0]
+    found = insight.importance(optimizer, outcome=name)[::-1]
     figure, axes = _figure(7, 1.5 + 0.42 * len(found))
     places = np.arange(len(found))
     axes.barh(places, [one.total for one in found], height=0.62, color=SKY, alpha=0.55, label="with interactions")
@@ -149,7 +228,7 @@ def importance(optimizer: Optimizer) -> Any:
     axes.set_yticks(places, [one.parameter for one in found])
     axes.set_xlim(0, max(0.1, 1.12 * max(one.total for one in found)))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    axes.set_xlabel(f"share of the variation of the expected {optimizer.objective}")
+    axes.set_xlabel(f"share of the variation of the expected {name}")
     axes.set_title("Which parameters matter")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -171,9 +250,14 @@ def save_all(
     makers: dict[str, Callable[[], Any]] = {
         "outcomes": lambda: outcomes(optimizer, unit=unit),
         "gaps": lambda: gap_strips(optimizer, labels=labels),
-        "slices": lambda: slices(optimizer, unit=unit),
-        "importance": lambda: importance(optimizer),
     }
+    several = len(optimizer.objectives) > 1
+    if several:
+        makers["front"] = lambda: front(optimizer)
+    for one in optimizer.objectives:
+        tail = "-" + re.sub(r"\W+", "_", one.name) if several else ""
+        makers["slices" + tail] = partial(slices, optimizer, unit=unit or one.unit, outcome=one.name)
+        makers["importance" + tail] = partial(importance, optimizer, outcome=one.name)
     files: list[Path] = []
     left_out: list[str] = []
     for name, make in makers.items():

@@ -1,6 +1,6 @@
 """The table as the methods see it, before and after its gaps are filled.
 
-    n rows, p parameters, d columns of the unit cube, Q worlds
+    n rows, p parameters, d columns of the unit cube, m outcomes, Q worlds
 
 `Table` is the gappy table in the unit cube. A way of dealing with gaps turns it into `Completed`: Q worlds,
 each a table without gaps. Everything after that is one path.
@@ -35,16 +35,17 @@ class Stated:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with an outcome, in the unit cube; NaN where a value is not known exactly."""
+    """Rows with an outcome or a failure, in the unit cube; NaN where a value is not known exactly."""
 
     space: Space
     inputs: Tensor  # (n, d) recorded, NaN in a gap
     asked: Tensor  # (n, d) what was asked, NaN where nothing is known of it
-    targets: Tensor  # (n,) outcomes, larger is better, scaled
+    targets: Tensor  # (n,) or (m, n) outcomes, larger is better, scaled; NaN where a row lacks one
     stated: tuple[Stated, ...] = ()
+    errors: Tensor | None = None  # like the targets: the variance of each that is known beforehand, 0 without one
 
     @classmethod
-    def of(cls, space: Space, rows: Sequence[Row], targets: Tensor) -> Table:
+    def of(cls, space: Space, rows: Sequence[Row], targets: Tensor, errors: Tensor | None = None) -> Table:
         """The rows' inputs beside their targets."""
         inputs = np.full((len(rows), space.dim), np.nan)
         asked = np.full((len(rows), space.dim), np.nan)
@@ -60,10 +61,16 @@ class Table:
                     inputs[i, columns] = parameter.to_unit(cell)
                 if name in row.asked:
                     asked[i, columns] = parameter.to_unit(row.asked[name])
-        return cls(space, torch.from_numpy(inputs), torch.from_numpy(asked), targets, tuple(stated))
+        return cls(space, torch.from_numpy(inputs), torch.from_numpy(asked), targets, tuple(stated), errors)
 
     def __len__(self) -> int:
-        return len(self.targets)
+        return len(self.inputs)
+
+    @property
+    def outcomes(self) -> Tensor:
+        """The targets as a matrix, one line for each outcome.  (m, n)"""
+        targets: Tensor = torch.atleast_2d(self.targets)
+        return targets
 
     @cached_property
     def gaps(self) -> Tensor:
@@ -78,8 +85,9 @@ class Table:
             self.space,
             self.inputs[rows],
             self.asked[rows],
-            self.targets[rows],
+            self.targets[..., rows],
             tuple(replace(s, row=int(place[s.row])) for s in self.stated if rows[s.row]),
+            None if self.errors is None else self.errors[..., rows],
         )
 
     def with_centers(self) -> Table:
@@ -151,11 +159,26 @@ class Completed:
     """Q completed worlds of a table."""
 
     inputs: Tensor  # (Q, n, d)
-    targets: Tensor  # (n,)
+    targets: Tensor  # (n,) or (m, n), NaN where a row lacks an outcome
     rows: Tensor | None = None  # (n,) which rows of the table these are; None for all
     variances: Tensor | None = None  # (Q, n, d) of each input, for the surrogate over distributions
     planning: Tensor | None = None  # (d,) variance of a point asked for next, likewise
-    hyper: Tensor | None = None  # (Q, k + 1) log hyper-parameters and noise to start learning from
+    hyper: Tensor | None = None  # (m Q, k + 1) log hyper-parameters and noise to start learning from, by outcome
+    errors: Tensor | None = None  # like the targets: known variances
+
+    def of(self, outcome: int) -> Completed:
+        """The worlds of one outcome: of the rows that have it."""
+        targets = torch.atleast_2d(self.targets)
+        known = ~targets[outcome].isnan()
+        return Completed(
+            self.inputs[:, known],
+            targets[outcome, known],
+            None if self.rows is None else self.rows[known],
+            None if self.variances is None else self.variances[:, known],
+            self.planning,
+            None if self.hyper is None else self.hyper.chunk(len(targets))[outcome],
+            None if self.errors is None else torch.atleast_2d(self.errors)[outcome, known],
+        )
 
 
 @dataclass(frozen=True)
@@ -184,13 +207,18 @@ class Scaling:
             w = torch.sinh((self.bend * w).clamp(-most, most)) / self.bend
         return w * self.unit + self.center
 
+    def slope(self, outcomes: Tensor) -> Tensor:
+        """How fast targets grow with outcomes there: what turns a small error of one into that of the other."""
+        z = (outcomes - self.center) / self.unit
+        return 1 / (torch.hypot(self.bend * z, torch.ones_like(z)) * self.unit * self.scale)
+
     def to_outcome(self, mean: Tensor, sd: Tensor) -> tuple[Tensor, Tensor]:
         """A prediction of the target as one of the outcome: its middle, and half the width of one sd to either side."""
         return self.to_outcomes(mean), (self.to_outcomes(mean + sd) - self.to_outcomes(mean - sd)) / 2
 
 
-def min_max(outcomes: Tensor) -> Scaling:
-    """To [0, 1] by the current minimum and maximum; constant outcomes to 0."""
+def min_max(outcomes: Tensor, target: float | None = None) -> Scaling:
+    """To [0, 1] by the current minimum and maximum; constant outcomes to 0. A target changes nothing."""
     if len(outcomes) == 0:
         return Scaling()
     low, high = float(outcomes.min()), float(outcomes.max())
@@ -201,12 +229,13 @@ BENDS = (0.3, 1.0, 3.0, 10.0)
 BEND_MARGIN = 2.0  # how much more likely, in nats, a stronger bend must be
 
 
-def standard(outcomes: Tensor) -> Scaling:
+def standard(outcomes: Tensor, target: float | None = None) -> Scaling:
     """To mean 0 and standard deviation 1, heavy tails drawn in; constant outcomes to 0.
 
     z is measured in units of the median absolute deviation, from the median or from the best outcome: the latter draws
     in one tail only and keeps apart what is nearly best. Bend and center are the most likely ones if the bent outcomes
-    were normal: they maximise -n log sd(w) + sum_i log w'(z_i), as Box and Cox (1964) choose a power.
+    were normal: they maximise -n log sd(w) + sum_i log w'(z_i), as Box and Cox (1964) choose a power. Where a target
+    is wanted they are bent around it, to both sides alike: what is nearer to it stays nearer.
     """
     if len(outcomes) == 0:
         return Scaling()
@@ -214,7 +243,8 @@ def standard(outcomes: Tensor) -> Scaling:
     away = (outcomes - middle).abs()
     unit = _span(float(away.median()) or float(away.mean()), middle)
     best, best_value = Scaling(), -np.inf
-    for bend, center in ((0.0, middle), *itertools.product(BENDS, (middle, top))):
+    centers = (middle, top) if target is None else (target,)
+    for bend, center in ((0.0, middle), *itertools.product(BENDS, centers)):
         z = (outcomes - center) / unit
         w = torch.asinh(bend * z) / bend if bend else z
         sd = float(w.std(correction=0))

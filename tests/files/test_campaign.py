@@ -8,6 +8,7 @@ from bomi import Categorical, Integer, Linear, Ordinal, Real, Space
 from bomi.errors import BomiError, FileError
 from bomi.files import Campaign, append, campaign_path, guess, read_experiments, summarize
 from bomi.files.sheet import parse_sheet
+from bomi.objectives import Objective
 
 from .conftest import TOML
 
@@ -24,7 +25,7 @@ def test_reads_every_kind_of_parameter(campaign):
                 "quench": Categorical(["water", "oil", "air"]),
             }
         ),
-        "strength",
+        (Objective("strength"),),
     )
 
 
@@ -39,11 +40,16 @@ categories = st.lists(names.filter(lambda name: name.lower() not in ("na", "nan"
 parameters = st.one_of(reals, logs, integers, categories.map(Categorical))
 
 
-@given(st.dictionaries(names, parameters, min_size=1, max_size=4), names, st.sampled_from(["maximize", "minimize"]))
+@given(
+    st.dictionaries(names, parameters, min_size=1, max_size=4),
+    names,
+    st.sampled_from(["maximize", "minimize", "target"]),
+)
 def test_any_campaign_written_reads_back(tmp_path_factory, parameters, objective, goal):
     if objective in parameters:
         return
-    campaign = Campaign(Space(parameters), objective, goal, "MPa", "drop", "keep")
+    wanted = Objective(objective, goal, 7.5 if goal == "target" else None, "MPa")
+    campaign = Campaign(Space(parameters), (wanted,), "drop", "keep")
     path = tmp_path_factory.getbasetemp() / "written.toml"
     path.write_text(campaign.text(), encoding="utf-8")
     assert Campaign.read(path) == campaign
@@ -55,8 +61,19 @@ def test_any_campaign_written_reads_back(tmp_path_factory, parameters, objective
         ('name = "strength"', "nam = 3", r"\[objective\] unknown key 'nam'; did you mean 'name'\?"),
         ('name = "strength"', "", r"\[objective\] needs name"),
         ('name = "strength"', "name = 3", "name must be a text in quotes, but got 3"),
-        ('name = "strength"', 'name = "time"', "a name that no parameter has, but got 'time'"),
-        ('name = "strength"', 'name = "strength"\ngoal = "max"', '"maximize" or "minimize", but got "max"'),
+        ('name = "strength"', 'name = "time"', "a name of its own, that no parameter or column has, but got 'time'"),
+        ('name = "strength"', 'name = "strength"\ngoal = "max"', '"maximize" or "minimize" or "target", but got "max"'),
+        (
+            'name = "strength"',
+            'name = "strength"\ngoal = "target"',
+            'goal = "target" and target = a number go together',
+        ),
+        ('name = "strength"', 'name = "strength"\ntarget = 7', "go together, but got goal = .maximize. and target = 7"),
+        ('name = "strength"', 'name = "strength"\n[objectives.cost]\ngoal = "minimize"', r"both \[objective\] and"),
+        ('[objective]\nname = "strength"', '[objectives.cost]\ngoal = "least"', r"\[objectives.cost\] goal must be"),
+        ('[objective]\nname = "strength"', "[objectives]\ncost = 3", r"\[objectives.cost\] must be a section"),
+        ('[objective]\nname = "strength"', "[objectives.cost]\nname = 3", "unknown key 'name'"),
+        ('[objective]\nname = "strength"', "[objectives.time]\nunit = 's'", "that no parameter or column has"),
         ('name = "strength"', 'name = "strength"\n[method]\nnme = 1', "unknown key 'nme'; did you mean 'name'"),
         ("[objective]", "out_of_bounds = 3\n[objective]", 'out_of_bounds must be "error" or "keep", but got 3'),
         ("[objective]", "[objectiv]", "unknown key 'objectiv'; did you mean 'objective'"),
@@ -84,6 +101,15 @@ def test_what_is_wrong_is_told(tmp_path, before, after, said):
     with pytest.raises(FileError, match=said) as caught:
         Campaign.read(path)
     assert str(caught.value).startswith(str(path))
+
+
+def test_several_objectives_written_read_back(tmp_path):
+    wanted = Objective("yield", unit="%"), Objective("impurity (ppm)", "minimize"), Objective("pH", "target", 7.0)
+    campaign = Campaign(Space({"x": (0, 1)}), wanted)
+    path = tmp_path / "campaign.toml"
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+    assert campaign.wish == "maximize yield, minimize impurity (ppm), pH near 7"
 
 
 def test_all_problems_at_once(tmp_path):
@@ -124,7 +150,7 @@ def test_a_guess(tmp_path):
                 "quench": Categorical(["water", "oil"]),
             }
         ),
-        "strength",
+        (Objective("strength"),),
     )
     assert found.unused == ("id", "operator")
     path = tmp_path / "campaign.toml"

@@ -10,7 +10,7 @@ from bomi.worlds import Table
 
 
 def table_of(space, rows):
-    made = [Row(dict(zip(space.names, cells, strict=True)), 0.0) for cells in rows]
+    made = [Row(dict(zip(space.names, cells, strict=True)), {"y": 0.0}) for cells in rows]
     return Table.of(space, made, torch.zeros(len(rows), dtype=torch.float64))
 
 

@@ -47,12 +47,11 @@ def uniform_priors(table, worlds):
 
 def run_chain(table, priors, hyper, generator, sweeps, *, burn):
     """Draws of all gaps after `burn` sweeps, from a cold start.  (M, n, p)"""
-    kernel = AdditiveMatern(tuple(table.space.groups.tolist()))
     codes = to_codes(table, table.inputs).expand(len(hyper), -1, -1).clone()
     start = torch.rand(len(hyper), *priors.used.shape, generator=generator, dtype=torch.float64)
     sampler._put(codes, priors, start, table.space)
     complete = ~table.gaps.any(-1)
-    P = sampler._inverse(kernel, hyper, from_codes(table, codes), only=complete)
+    P = sampler._inverse(table, hyper, from_codes(table, codes), only=complete)
     P, _ = sweep(codes, P, table, priors, hyper, generator, step=1.0)
     kept = []
     for turn in range(sweeps):
@@ -167,13 +166,12 @@ def test_the_inverse_stays_the_inverse():
     inputs[4] = torch.nan
     table = table_of(space, inputs, torch.randn(25, generator=generator, dtype=torch.float64))
     priors, hyper = uniform_priors(table, 3), hyper_of(space, worlds=3)
-    kernel = AdditiveMatern((0, 1, 2))
     codes = to_codes(table, inputs).expand(3, -1, -1).clone()
     sampler._put(codes, priors, torch.rand(3, *priors.used.shape, generator=generator, dtype=torch.float64), space)
-    P = sampler._inverse(kernel, hyper, codes, only=~table.gaps.any(-1))
+    P = sampler._inverse(table, hyper, codes, only=~table.gaps.any(-1))
     for step in (1.0, 0.1, None):
         P, _ = sweep(codes, P, table, priors, hyper, generator, step=step)
-    torch.testing.assert_close(P, sampler._inverse(kernel, hyper, codes), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(P, sampler._inverse(table, hyper, codes), atol=1e-6, rtol=1e-6)
 
 
 def test_candidates_are_measured_by_the_kernel_itself():
@@ -205,10 +203,11 @@ def test_standard_normal_numbers_and_values_map_to_each_other():
     space = square(3)
     generator = torch.Generator().manual_seed(5)
     rows = [
-        Row(dict(zip(space.names, map(float, x), strict=True)), 0.0) for x in torch.rand(20, 3, generator=generator)
+        Row(dict(zip(space.names, map(float, x), strict=True)), {"y": 0.0})
+        for x in torch.rand(20, 3, generator=generator)
     ]
-    rows[3] = Row({"x0": None, "x1": Normal(0.5, 0.1), "x2": 0.4}, 0.0, {"x0": 0.3})
-    rows[7] = Row({"x0": None, "x1": None, "x2": None}, 0.0)
+    rows[3] = Row({"x0": None, "x1": Normal(0.5, 0.1), "x2": 0.4}, {"y": 0.0}, {"x0": 0.3})
+    rows[7] = Row({"x0": None, "x1": None, "x2": None}, {"y": 0.0})
     table = rows_table(space, rows)
     priors = gap_priors(table, to_codes(table, table.inputs), 2)
     e = 1.5 * torch.randn(2, 1, *priors.used.shape, generator=generator, dtype=torch.float64).clamp(-2, 2)
@@ -222,7 +221,7 @@ def test_standard_normal_numbers_and_values_map_to_each_other():
 )
 def test_a_stated_uncertainty_is_that_distribution(cell, mean, sd):
     space = Space({"t": Real(200, 400)})
-    table = rows_table(space, [Row({"t": cell}, 1.0), Row({"t": 250.0}, 2.0)])
+    table = rows_table(space, [Row({"t": cell}, {"y": 1.0}), Row({"t": 250.0}, {"y": 2.0})])
     priors = gap_priors(table, to_codes(table, table.inputs), 1)
     e = torch.randn(1, 20000, 1, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     drawn = 200 + 200 * priors.draw(e).flatten()
@@ -310,7 +309,7 @@ def test_columns_that_say_nothing_leave_a_gap_spread_out():
 def test_a_missing_category_is_drawn_with_its_probability():
     """The outcome of the row fits one category only."""
     space = Space({"q": ["x", "y"]})
-    rows = [Row({"q": "x" if i % 2 else "y"}, 0.0) for i in range(10)] + [Row({"q": None}, 0.0)]
+    rows = [Row({"q": "x" if i % 2 else "y"}, {"y": 0.0}) for i in range(10)] + [Row({"q": None}, {"y": 0.0})]
     table = Table.of(space, rows, torch.tensor([1.0 if i % 2 else -1.0 for i in range(10)] + [1.0]).double())
     completed = Posterior(worlds=20)(table, torch.Generator().manual_seed(0))
     assert completed.inputs[:, -1, 0].mean() > 0.95
@@ -382,7 +381,10 @@ def test_settings_are_checked():
 
 
 def test_categories_and_numbers_go_to_codes_and_back():
-    rows = [Row({"a": 0.25, "n": 3, "q": "z", "b": 1.0}, 0.0), Row({"a": None, "n": None, "q": None, "b": 0.0}, 0.0)]
+    rows = [
+        Row({"a": 0.25, "n": 3, "q": "z", "b": 1.0}, {"y": 0.0}),
+        Row({"a": None, "n": None, "q": None, "b": 0.0}, {"y": 0.0}),
+    ]
     table = rows_table(MIXED, rows)
     codes = to_codes(table, table.inputs)
     assert codes[0].tolist() == [0.25, 0.75, 2.0, 1.0]
@@ -399,7 +401,7 @@ def test_integer_and_category_gaps_take_their_own_values():
         outcome = cells["a"] + cells["n"] / 4 + (cells["q"] == "z")
         if i % 2:
             cells[["n", "q"][i % 4 // 2]] = None
-        rows.append(Row(cells, outcome))
+        rows.append(Row(cells, {"y": outcome}))
     table = Table.of(MIXED, rows, torch.tensor([row.outcome for row in rows], dtype=torch.float64))
     completed = Posterior()(table, torch.Generator().manual_seed(0))
     snapped = torch.from_numpy(MIXED.snap(completed.inputs.numpy()))

@@ -15,7 +15,7 @@ FILLERS = [Drop(), Suggest(), Mean(), Mode()]
 def table_of(space, rows, asked=None):
     """Rows of cells in the order of the space's parameters; the outcome is the row's number."""
     made = [
-        Row(dict(zip(space.names, cells, strict=True)), float(i), asked=(asked or {}).get(i, {}))
+        Row(dict(zip(space.names, cells, strict=True)), {"y": float(i)}, asked=(asked or {}).get(i, {}))
         for i, cells in enumerate(rows)
     ]
     return Table.of(space, made, torch.arange(len(rows), dtype=torch.float64))

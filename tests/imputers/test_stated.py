@@ -37,7 +37,7 @@ def test_quantiles_are_those_of_the_stated_law(parameter, cell, law):
     ],
 )
 def test_of_an_interval_the_part_inside_the_bounds_counts(cell, part):
-    table = Table.of(Space({"a": Real(1, 100, log=True)}), [Row({"a": cell}, 0.0)], torch.zeros(1))
+    table = Table.of(Space({"a": Real(1, 100, log=True)}), [Row({"a": cell}, {"y": 0.0})], torch.zeros(1))
     assert [stated.cell for stated in table.stated] == [part]
     drawn = draw_stated(table, 100, torch.Generator().manual_seed(0))
     assert cell == Interval(200, 300) or ((drawn >= 0) & (drawn <= 1)).all()
@@ -45,7 +45,7 @@ def test_of_an_interval_the_part_inside_the_bounds_counts(cell, part):
 
 def test_draws_follow_the_stated_law_and_nothing_else_is_drawn():
     space = Space({"a": (0, 1), "b": (0, 1)})
-    rows = [Row({"a": 0.5, "b": Normal(0.5, 0.1)}, 0.0), Row({"a": None, "b": Interval(0.2, 0.4)}, 0.0)]
+    rows = [Row({"a": 0.5, "b": Normal(0.5, 0.1)}, {"y": 0.0}), Row({"a": None, "b": Interval(0.2, 0.4)}, {"y": 0.0})]
     table = Table.of(space, rows, torch.zeros(2, dtype=torch.float64))
     drawn = draw_stated(table, 2000, torch.Generator().manual_seed(0))
     assert drawn[:, :, 0].isnan().all()
@@ -55,8 +55,8 @@ def test_draws_follow_the_stated_law_and_nothing_else_is_drawn():
 
 def test_worlds_draw_stated_cells_from_what_was_stated():
     space = Space({"a": (0, 10), "n": Integer(1, 9)})
-    rows = [Row({"a": i / 2, "n": 1 + i % 9}, 0.0) for i in range(12)]
-    rows += [Row({"a": Interval(4, 5), "n": 3}, 0.0), Row({"a": 2.0, "n": Normal(5, 0.5)}, 0.0)]
+    rows = [Row({"a": i / 2, "n": 1 + i % 9}, {"y": 0.0}) for i in range(12)]
+    rows += [Row({"a": Interval(4, 5), "n": 3}, {"y": 0.0}), Row({"a": 2.0, "n": Normal(5, 0.5)}, {"y": 0.0})]
     table = Table.of(space, rows, torch.zeros(14, dtype=torch.float64))
     worlds = MatrixFactorization(worlds=50)(table, torch.Generator().manual_seed(0)).inputs
     a = 10 * worlds[:, 12, 0]

@@ -200,6 +200,51 @@ def test_each_matrix_of_a_batch_gets_its_own_jitter():
     assert 1e-4 < added[2] < 1e-2
 
 
+# --- known errors, and belief without factorizing anew ---
+
+
+def with_errors(X, y, errors):
+    theta = torch.tensor([[math.log(1.3), math.log(0.3)]], dtype=torch.float64).expand(len(X), -1)
+    noise = torch.full((len(X),), math.log(0.01), dtype=torch.float64)
+    return GaussianProcess(X, y, theta, noise, kernel=KERNEL, errors=errors)
+
+
+def test_known_errors_are_those_of_scikit_learn():
+    X, y = random_table(4)
+    errors = torch.linspace(0, 0.5, len(y), dtype=torch.float64)
+    points = torch.rand(20, X.shape[-1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    reference = GaussianProcessRegressor(ConstantKernel(1.3) * RBF(0.3), alpha=(0.01 + errors).numpy(), optimizer=None)
+    reference.fit(X[0].numpy(), y.numpy())
+    mean, sd = reference.predict(points.numpy(), return_std=True)
+    model = with_errors(X, y, errors)
+    found, variance = model.moments(points)
+    torch.testing.assert_close(found[0], torch.from_numpy(mean), atol=1e-6, rtol=0)
+    torch.testing.assert_close(variance[0], torch.from_numpy(sd).square(), atol=1e-6, rtol=0)
+    torch.testing.assert_close(model.fitted(), model.moments(X)[0], atol=1e-8, rtol=0)
+    parameters = torch.cat([model.theta, model.noise[:, None]], -1)
+    evidence = -negative_log_evidence(parameters, Pairs(KERNEL, X, errors), y)[0]
+    assert float(evidence) == pytest.approx(reference.log_marginal_likelihood(reference.kernel_.theta), abs=1e-6)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_belief_is_the_process_given_its_own_means(known):
+    X, y = random_table(8)
+    X = torch.cat([X, X.flip(-1)])
+    errors = torch.linspace(0, 0.5, len(y), dtype=torch.float64) if known else None
+    model = with_errors(X, y, errors)
+    pending = torch.rand(3, X.shape[-1], generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    points = torch.rand(9, X.shape[-1], generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    inputs = torch.cat([X, pending.expand(2, -1, -1)], 1)
+    targets = torch.cat([y.expand(2, -1), model.moments(pending)[0]], 1)
+    more = None if errors is None else torch.cat([errors, torch.zeros(3, dtype=torch.float64)])
+    again = with_errors(inputs, targets, more)
+    for believing in (model.believe(pending), model.believe(pending[:1]).believe(pending[1:])):
+        for found, expected in zip(believing.moments(points), again.moments(points), strict=True):
+            torch.testing.assert_close(found, expected, atol=1e-8, rtol=0)
+        torch.testing.assert_close(believing.fitted(), again.fitted(), atol=1e-8, rtol=0)
+    assert model.inputs.shape[1] == len(y)  # it stays as it was
+
+
 def test_each_world_alone_predicts_what_it_does_among_the_others():
     generator = torch.Generator().manual_seed(0)
     X = torch.rand(3, 12, 2, generator=generator, dtype=torch.float64)

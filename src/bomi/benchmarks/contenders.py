@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -92,14 +92,15 @@ class Contender:
     method: Method | str
     view: View = RECORDED
 
-    def optimizer(self, problem: Problem, objective: str, seed: int) -> Optimizer:
-        """What is asked and told in a run."""
+    def optimizer(self, problem: Problem, outcomes: Sequence[str], seed: int) -> Optimizer:
+        """What is asked and told in a run; every outcome is maximised."""
         space: Any = problem.space or problem.bounds
         if isinstance(self.method, Method):
+            objective = dict.fromkeys(outcomes, "maximize")
             return Optimizer(space, objective=objective, method=self.method, seed=seed)
         from bomi.benchmarks.tpe import TreeParzen  # Optuna is not always there
 
-        return TreeParzen(space, seed)  # type: ignore[return-value]  # of it only what a run uses
+        return TreeParzen(space, seed, len(outcomes))  # type: ignore[return-value]  # of it only what a run uses
 
 
 def contender(spec: str | Method | Contender) -> Contender:

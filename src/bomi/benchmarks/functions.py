@@ -46,6 +46,8 @@ class Problem:
     `function` takes (m, d) and gives (m,). `optimum` is the known maximum and `maximizer` one place where it
     is taken; both are None where nobody knows them. Where an experiment may take place elsewhere than it was
     asked for, `experiment` takes what was asked (m, d) and gives where it took place (m, d) and the values (m,).
+    `noise` is the standard deviation with which outcomes are measured. With several outcomes, `function` gives (m, J),
+    and the optimum is the hypervolume above the `reference` point.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Problem:
     optimum: float | None = None
     maximizer: tuple[float, ...] | None = None
     experiment: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
+    noise: float = 0.0
+    reference: tuple[float, ...] | None = None
     space: Space | None = None  # where it is no box of numbers: see `mixed_problem`
 
     def __post_init__(self) -> None:
@@ -76,10 +80,11 @@ class Problem:
         """The number of parameters."""
         return len(self.bounds)
 
-    def __call__(self, x: FloatArray) -> FloatArray:  # (..., d) -> (...)
+    def __call__(self, x: FloatArray) -> FloatArray:  # (..., d) -> (...) or (..., J)
         """The value at one point (d,) or at many (m, d); `float()` makes a number of a single one."""
         x = self._inputs(x)
-        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape(x.shape[:-1])
+        several = () if self.reference is None else (len(self.reference),)
+        return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape((*x.shape[:-1], *several))
 
     def evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:  # (..., d) -> (..., d), (...)
         """Where the experiment takes place if x is asked for, and its value there."""
@@ -96,6 +101,18 @@ class Problem:
                 f"problem {self.name!r} takes {self.dim} inputs in the last axis, but got the shape {x.shape}"
             )
         return x
+
+    def measured(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """True values as they are measured."""
+        return values + self.noise * rng.standard_normal(np.shape(values)) if self.noise else values
+
+    def reached(self, values: FloatArray) -> float:
+        """How far true values got: the largest, or of several outcomes their hypervolume.  (m,) or (m, J)"""
+        if self.reference is None:
+            return float(np.max(values))
+        from bomi.benchmarks.outcomes import hypervolume
+
+        return hypervolume(values, self.reference)
 
     def cells(self, x: FloatArray) -> dict[str, Known | None]:  # (d,)
         """Inputs as an optimizer takes them: NaN is None, a category its name."""

@@ -31,7 +31,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 Size: TypeAlias = float | Interval
 
 # Each use of a seed has its own stream, so that more rows or other gaps leave the events as they were.
-_INPUTS, _GAPS, _EVENTS = range(3)
+_INPUTS, _GAPS, _EVENTS, _NOISE = range(4)
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
@@ -68,7 +68,7 @@ class Initial(NamedTuple):
 
     inputs: FloatArray  # (n, d), the true ones
     recorded: FloatArray  # (n, d), NaN where nobody knows
-    outcomes: FloatArray  # (n,)
+    outcomes: FloatArray  # (n,), or (n, J) of several
 
 
 def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None, seed: int) -> Initial:
@@ -80,8 +80,13 @@ def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None
         raise BenchmarkError(f"initial data needs at least 1 row, but got rows={rows}")
     inputs = problem.draw(rows, _stream(seed, _INPUTS))
     mask = (gaps or HistoryGaps()).mask(rows, problem.dim, _stream(seed, _GAPS))
-    inputs, outcomes = problem.evaluate(inputs)
-    return Initial(inputs, np.where(mask, np.nan, inputs), outcomes)
+    inputs, values = problem.evaluate(inputs)
+    return Initial(inputs, np.where(mask, np.nan, inputs), problem.measured(values, measuring(seed, 0)))
+
+
+def measuring(seed: int, t: int) -> np.random.Generator:
+    """The noise of the t-th evaluation, or of the initial data for t = 0; the same for all methods."""
+    return _stream(seed, _NOISE, t)
 
 
 # --- events -----------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 from bomi.benchmarks import functions
 from bomi.benchmarks.functions import FloatArray, Problem
 from bomi.benchmarks.mixed import MIXED
+from bomi.benchmarks.outcomes import OUTCOMES
 from bomi.errors import BenchmarkError
 
 
@@ -20,8 +21,9 @@ def find_problem(name: str) -> Problem:
 
     `alpine`, `alpine3d`: a function; `heat`: the heat treatment of an aluminium alloy; `robot`: the robot that looks
     for copper, `robot@FILE` with the samples of a file; `reactor`, `blend` and others of `mixed`: mixed parameters and
-    constraints; `my_module:my_problem`: a `Problem` of your own, or a function without arguments that makes one, in a
-    module of the current folder or an installed one.
+    constraints; `noisybranin`, `branincurrin` and others of `outcomes`: noise, or two outcomes; `my_module:my_problem`:
+    a `Problem` of your own, or a function without arguments that makes one, in a module of the current folder or an
+    installed one.
 
     >>> find_problem("heat").dim
     8
@@ -101,4 +103,4 @@ def _robot(file: str | None = None) -> Problem:
 SIMULATORS: dict[str, Callable[[], Problem]] = {"heat": _heat, "robot": _robot}
 """The problems that are simulated rather than computed from a formula."""
 
-OTHERS = {**SIMULATORS, **MIXED}
+OTHERS = {**SIMULATORS, **MIXED, **OUTCOMES}

@@ -23,7 +23,7 @@ from bomi.benchmarks.problems import find_problem
 from bomi.benchmarks.results import Key, Results, Run, described
 from bomi.errors import BenchmarkError
 from bomi.methods import Method
-from bomi.optimizer import Optimizer
+from bomi.optimizer import Front, Optimizer
 
 PAPER_EVENTS = Events(0.25, 0.05)
 """One parameter in one of four evaluations strays by up to 5 % of its range (Luong et al. 2020)."""
@@ -56,8 +56,8 @@ class Result:
     method: str
     seed: int
     budget: int
-    best: list[float]  # the best outcome seen at the start and after each evaluation: budget + 1 values
-    outcomes: list[float]  # of each evaluation
+    best: list[float]  # the best true outcome, or the hypervolume, at the start and after each evaluation
+    outcomes: list[Any]  # of each evaluation, as measured
     events: int  # evaluations in which a parameter failed
     recommended: list[tuple[int, float | None]]  # (evaluations made, true value of the setting recommended then)
     history_gaps: GapScore | None  # at the end; None where pandas is not installed
@@ -90,15 +90,16 @@ def run(
     _check_whole("seed", seed, least=0)
     data = missingness.initial(problem, seed=seed) if initial is None else _checked(initial, problem)
 
-    names = list(problem.bounds)
-    optimizer = chosen.optimizer(problem, _objective(names), seed)
+    told_as = _objectives(problem)
+    optimizer = chosen.optimizer(problem, told_as, seed)
     told = list(chosen.view.history(data, problem))  # what the optimizer knows of each row, NaN for nothing
     truth = list(data.inputs)
     outcomes = data.outcomes.tolist()
     for row, outcome in zip(told, outcomes, strict=True):
-        optimizer.tell(problem.cells(row), outcome)
+        optimizer.tell(problem.cells(row), _named(told_as, outcome))
 
-    best, seconds, recommended, events = [max(outcomes)], [], [], 0
+    values = list(problem(data.inputs)) if problem.noise else list(data.outcomes)  # the true ones
+    best, seconds, recommended, events = [problem.reached(np.array(values))], [], [], 0
     for t in range(1, budget + 1):
         start = time.perf_counter()
         suggestion = optimizer.ask()
@@ -110,14 +111,16 @@ def run(
             tried, failed = missingness.stray(event, asked, problem)[0], event.failed
             events += bool(failed.any())
         actual, value = problem.evaluate(tried)
-        outcome, recorded = float(value), np.where(failed, np.nan, actual)
+        values.append(value)
+        outcome = problem.measured(value, missingness.measuring(seed, t)).tolist()
+        recorded = np.where(failed, np.nan, actual)
         known = chosen.view.evaluation(asked, actual, recorded)
         differs = {name: cell for name, cell in problem.cells(known).items() if cell != suggestion[name]}
-        optimizer.tell(suggestion, outcome, actual=differs)
+        optimizer.tell(suggestion, _named(told_as, outcome), actual=differs)
         told.append(known)
         truth.append(actual)
         outcomes.append(outcome)
-        best.append(max(best[-1], outcome))
+        best.append(problem.reached(np.array(values)))
         if t == budget or (recommend_every and t % recommend_every == 0):
             recommended.append((t, _recommended(optimizer, problem, told, outcomes)))
 
@@ -139,26 +142,35 @@ def run(
     )
 
 
-def _objective(names: Sequence[str]) -> str:
-    """A name for the outcome that no parameter has."""
+def _objectives(problem: Problem) -> list[str]:
+    """Names for the outcomes that no parameter has."""
     name = "outcome"
-    while name in names:
+    while any(parameter.startswith(name) for parameter in problem.bounds):
         name += "_"
-    return name
+    return [name] if problem.reference is None else [f"{name}{j}" for j in range(1, len(problem.reference) + 1)]
+
+
+def _named(names: Sequence[str], outcome: Any) -> Any:
+    """An outcome as it is told: a number, or several by name."""
+    return outcome if len(names) == 1 else dict(zip(names, outcome, strict=True))
 
 
 def _recommended(
-    optimizer: Optimizer, problem: Problem, told: Sequence[FloatArray], outcomes: Sequence[float]
+    optimizer: Optimizer, problem: Problem, told: Sequence[FloatArray], outcomes: Sequence[Any]
 ) -> float | None:
-    """The true value of the setting that a person would be told to use.
+    """The true value of the setting that a person would be told to use; of several outcomes what all of them reach.
 
     Of a method without a model, that is the row with the best outcome among those known completely; None if no row is.
     """
-    setting = optimizer.best().setting
-    if setting is not None:
-        return float(problem(problem.inputs(setting)))
-    complete = [(outcome, i) for i, outcome in enumerate(outcomes) if not np.isnan(told[i]).any()]
-    return float(problem(told[max(complete)[1]])) if complete else None
+    best = optimizer.best()
+    choices = best.choices if isinstance(best, Front) else (best,)
+    settings = [choice.setting for choice in choices if choice.setting is not None]
+    if settings:
+        return problem.reached(problem(np.array([problem.inputs(setting) for setting in settings])))
+    complete = [i for i in range(len(outcomes)) if not np.isnan(told[i]).any()]
+    if problem.reference is None:
+        complete = sorted(complete, key=lambda i: (outcomes[i], i))[-1:]
+    return problem.reached(problem(np.array([told[i] for i in complete]))) if complete else None
 
 
 def _gap_scores(
@@ -195,7 +207,9 @@ def _gap_scores(
 
 def _checked(initial: Initial, problem: Problem) -> Initial:
     inputs, recorded, outcomes = (np.asarray(array, dtype=float) for array in initial)
-    if inputs.shape != recorded.shape or inputs.shape != (len(outcomes), problem.dim) or not len(outcomes):
+    several = () if problem.reference is None else (len(problem.reference),)
+    fits = inputs.shape == recorded.shape == (len(outcomes), problem.dim) and outcomes.shape[1:] == several
+    if not fits or not len(outcomes):
         raise BenchmarkError(
             f"initial data of problem {problem.name!r} needs inputs and recorded inputs of {problem.dim} columns and "
             f"one outcome a row, but got the shapes {inputs.shape}, {recorded.shape} and {outcomes.shape}"

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 from bomi.cells import Known
 from bomi.errors import MethodError
-from bomi.optimizer import Suggestion
+from bomi.optimizer import Best, Front, Suggestion
 from bomi.space import Categorical, Integer, Ordinal, Parameter, Real, Space
 
 
 class TreeParzen:
     """A study of Optuna's, maximised; the parameters considered together (`multivariate`)."""
 
-    def __init__(self, space: Space | Mapping[str, Any], seed: int) -> None:
+    def __init__(self, space: Space | Mapping[str, Any], seed: int, outcomes: int = 1) -> None:
         try:
             import optuna
         except ImportError:
@@ -31,23 +30,21 @@ class TreeParzen:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of versions that call `multivariate` experimental
             sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True)
-        self.study = optuna.create_study(direction="maximize", sampler=sampler)
-        self.best_seen: tuple[float, dict[str, Known]] | None = None
+        self.study = optuna.create_study(directions=["maximize"] * outcomes, sampler=sampler)
         self.count = 0
 
     def tell(
-        self, experiment: Mapping[str, object], outcome: float, *, actual: Mapping[str, object] | None = None
+        self, experiment: Mapping[str, object], outcome: Any, *, actual: Mapping[str, object] | None = None
     ) -> None:
-        """An experiment and its outcome, gaps filled by whoever tells."""
+        """An experiment and its outcome, or several by name; gaps filled by whoever tells."""
         from optuna.trial import create_trial
 
         setting: dict[str, Any] = {**experiment, **(actual or {})}
         if any(value is None for value in setting.values()):
             return  # a column without a single value: nothing to tell it
         params = {name: self._ranked(name, value) for name, value in setting.items()}
-        self.study.add_trial(create_trial(params=params, distributions=self.distributions, value=outcome))
-        if self.best_seen is None or outcome > self.best_seen[0]:
-            self.best_seen = outcome, setting
+        values = list(outcome.values()) if isinstance(outcome, Mapping) else [outcome]
+        self.study.add_trial(create_trial(params=params, distributions=self.distributions, values=values))
 
     def ask(self) -> Suggestion:
         """What it would try next."""
@@ -60,9 +57,12 @@ class TreeParzen:
         place = self.space.put_right(self.space.to_unit(wanted)[None])[0]
         return Suggestion(str(self.count), self.space.setting(place))
 
-    def best(self) -> Any:
-        """The best setting it was told."""
-        return SimpleNamespace(setting=self.best_seen[1] if self.best_seen else None)
+    def best(self) -> Front:
+        """The best setting it was told, or those that no other beats."""
+        trials = self.study.best_trials
+        settings = [{name: self._unranked(name, value) for name, value in trial.params.items()} for trial in trials]
+        each = tuple(Best(setting, None, None, setting, True) for setting in settings)
+        return Front(None, None, None, {}, True, choices=each)
 
     def _ranked(self, name: str, value: Known) -> Known:
         parameter = self.space.parameters[name]

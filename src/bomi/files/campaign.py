@@ -19,17 +19,19 @@ from bomi.errors import BomiError, CellError, FileError, MethodError, SpaceError
 from bomi.files import storage
 from bomi.files.sheet import Sheet, is_formula, read_sheet
 from bomi.names import check_method
-from bomi.space import RESERVED, Categorical, Integer, Ordinal, Parameter, Real, Space
+from bomi.objectives import ERROR, GOALS, MAXIMIZE, TARGET, Objective, check_names, objective_of
+from bomi.observations import FAILED
+from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Ordinal, Parameter, Real, Space
 
 NAME = "campaign.toml"
 LIMIT = 2**20  # bytes
-GOALS = ("maximize", "minimize")
 TYPES = ("real", "integer", "categorical", "ordinal")
 SCALES = ("linear", "log")
 OUT_OF_BOUNDS = ("error", "keep")
 _KEYS = {
-    "": ("objective", "parameters", "constraints", "method", "out_of_bounds"),
-    "objective": ("name", "goal", "unit"),
+    "": ("objective", "objectives", "parameters", "constraints", "method", "out_of_bounds"),
+    "objective": ("name", "goal", "target", "unit"),
+    "one of objectives": ("goal", "target", "unit"),
     "method": ("name",),
     "number": ("range", "type", "scale", "step", "unit", "default"),
     "category": ("values", "type", "unit", "default"),
@@ -39,23 +41,22 @@ _KEYS = {
 
 @dataclass(frozen=True)
 class Campaign:
-    """The space of settings, the outcome and what is wanted of it. Without a method: the library's default."""
+    """The space of settings, the outcomes and what is wanted of them. Without a method: the library's default."""
 
     space: Space
-    objective: str
-    goal: str = "maximize"
-    unit: str = ""
+    objectives: tuple[Objective, ...]
     method: str | None = None
     out_of_bounds: str = "error"
 
     def __post_init__(self) -> None:
-        _check_choice("goal", self.goal, GOALS)
         _check_choice("out_of_bounds", self.out_of_bounds, OUT_OF_BOUNDS)
-        if not self.objective.strip() or self.objective in (*self.space.names, "id"):
-            raise FileError(f"the objective needs a name that no parameter has, but got {self.objective!r}")
+        try:
+            check_names(self.objectives, (*self.space.names, IDENTITY), RESERVED)
+        except SpaceError as error:
+            raise FileError(str(error)) from None
         choices = (p for p in self.space.parameters.values() if isinstance(p, Categorical | Ordinal))
         categories = [value for parameter in choices for value in parameter.values]
-        for text in (self.objective, *self.space.names, *map(cells.text, categories)):
+        for text in (*self.outcomes, *self.space.names, *map(cells.text, categories)):
             if is_formula(text):
                 raise FileError(
                     f"a spreadsheet would run {text!r} as a formula, since it starts with {text[0]!r}; "
@@ -63,6 +64,31 @@ class Campaign:
                 )
             if text != text.strip() or any(ord(mark) < 32 for mark in text):
                 raise FileError(f"a name has no spaces around it and no line ends or tabs in it, but got {text!r}")
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The columns of the outcomes."""
+        return tuple(objective.name for objective in self.objectives)
+
+    @property
+    def objective(self) -> str:
+        """The column of the outcome, or of the first of several."""
+        return self.objectives[0].name
+
+    @property
+    def goal(self) -> str:
+        """What is wanted of the outcome, or of the first of several."""
+        return self.objectives[0].goal
+
+    @property
+    def unit(self) -> str:
+        """The unit of the outcome, or of the first of several."""
+        return self.objectives[0].unit
+
+    @property
+    def wish(self) -> str:
+        """What is wanted, in words."""
+        return ", ".join(objective.wish for objective in self.objectives)
 
     @classmethod
     def read(cls, path: Path) -> Campaign:
@@ -76,12 +102,14 @@ class Campaign:
             "# What bomi may vary, and what it should reach. Edit it, then: bomi check TABLE",
             '# out_of_bounds = "keep"  # to admit rows outside the ranges below; suggestions stay inside',
             *([f'out_of_bounds = "{self.out_of_bounds}"'] if self.out_of_bounds != "error" else []),
-            "",
-            "[objective]",
-            f"name = {_toml(self.objective)}",
-            f"goal = {_toml(self.goal)}  # maximize or minimize",
-            *([f"unit = {_toml(self.unit)}"] if self.unit else []),
         ]
+        for objective in self.objectives:
+            single = len(self.objectives) == 1
+            lines += ["", "[objective]" if single else f"[objectives.{_toml_key(objective.name)}]"]
+            lines += [f"name = {_toml(objective.name)}"] if single else []
+            lines += [f"goal = {_toml(objective.goal)}  # maximize, minimize, or target with target = a number"]
+            lines += [] if objective.target is None else [f"target = {_toml(objective.target)}"]
+            lines += [f"unit = {_toml(objective.unit)}"] if objective.unit else []
         for name, parameter in self.space.parameters.items():
             lines += ["", f"[parameters.{_toml_key(name)}]", *_parameter_lines(parameter)]
             if name in notes:
@@ -151,11 +179,36 @@ def from_document(path: Path, document: Mapping[str, Any]) -> Campaign:
         return default or ""
 
     problems += _unknown("", document, "")
-    objective, method, parameters = section("objective"), section("method"), section("parameters")
-    problems += _unknown("objective", objective, "objective") + _unknown("method", method, "method")
-    name = word("objective", objective, "name", None)
-    goal = word("objective", objective, "goal", "maximize", GOALS)
-    unit = word("objective", objective, "unit", "")
+    method, parameters = section("method"), section("parameters")
+    problems += _unknown("method", method, "method")
+
+    def wanted(where: str, spec: object, kind: str, name: str | None = None) -> Objective | None:
+        if not isinstance(spec, Mapping):
+            problems.append(f"[{where}] must be a section with goal = ..., but got {_shown(spec)}")
+            return None
+        before = len(problems)
+        problems.extend(_unknown(where, spec, kind))
+        name = word(where, spec, "name", None) if name is None else name
+        goal, unit = word(where, spec, "goal", MAXIMIZE, GOALS), word(where, spec, "unit", "")
+        target = spec.get("target")
+        if (goal == TARGET) != _is_number(target):
+            problems.append(
+                f'[{where}] goal = "target" and target = a number go together, '
+                f"but got goal = {_toml(goal)} and target = {_shown(target)}"
+            )
+        if len(problems) > before:
+            return None
+        return Objective(name, goal, None if target is None else float(target), unit)
+
+    several = section("objectives")
+    if several:
+        made_objectives = [wanted(f"objectives.{_toml_key(name)}", several[name], "one of objectives", name)
+                           for name in several]  # fmt: skip
+        if "objective" in document:
+            problems.append("there are both [objective] and [objectives.NAME]; use the second form, for all outcomes")
+    else:
+        made_objectives = [wanted("objective", section("objective"), "objective")]
+    objectives = tuple(objective for objective in made_objectives if objective is not None)
     chosen = word("method", method, "name", "") if "method" in document else ""
     if chosen:
         try:
@@ -186,7 +239,7 @@ def from_document(path: Path, document: Mapping[str, Any]) -> Campaign:
         problems.append("there is no parameter; each needs a section such as [parameters.temperature]")
     if not problems:
         try:
-            return Campaign(Space(made, constraints=constraints), name, goal, unit, chosen or None, outside)
+            return Campaign(Space(made, constraints=constraints), objectives, chosen or None, outside)
         except BomiError as error:
             problems.append(str(error))
     raise FileError("\n".join(f"{path}: {problem}" for problem in problems))
@@ -252,6 +305,10 @@ def _unknown(where: str, table: Mapping[str, Any], kind: str) -> list[str]:
 def _check_choice(name: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
         raise FileError(f"{name} must be {' or '.join(map(repr, known))}, but got {value!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _shown(value: object) -> str:
@@ -328,10 +385,15 @@ class Guess:
         return self.campaign.text(self.notes, self.unused)
 
 
-def guess(sheet: Sheet, *, objective: str | None = None, goal: str = "maximize") -> Guess:
+def guess(
+    sheet: Sheet,
+    *,
+    objective: str | Mapping[str, object] | None = None,
+    goal: str | tuple[str, float] = MAXIMIZE,
+) -> Guess:
     """A campaign for a table: numbers get a range around what was tried, words that repeat are categories.
 
-    The objective is the last column of numbers unless it is named.
+    The objective is the last column of numbers unless it is named; several are a mapping of name to goal.
     """
     if sheet.doubled:
         raise FileError(f"{sheet.path}: more than one column is called {', '.join(map(repr, sheet.doubled))}")
@@ -343,14 +405,18 @@ def guess(sheet: Sheet, *, objective: str | None = None, goal: str = "maximize")
         if not usable:
             raise FileError(f"{sheet.path} has no column of numbers to be the objective; columns: {', '.join(columns)}")
         objective = usable[-1]
-    elif objective not in columns:
-        near = difflib.get_close_matches(objective, columns, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise FileError(f"{sheet.path} has no column {objective!r}; it has {', '.join(map(repr, columns))}{hint}")
+    wanted = dict(objective) if isinstance(objective, Mapping) else {objective: goal}
+    for name in wanted:
+        if name not in columns:
+            near = difflib.get_close_matches(name, columns, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise FileError(f"{sheet.path} has no column {name!r}; it has {', '.join(map(repr, columns))}{hint}")
+    for name in wanted:
+        columns.pop(name + ERROR, None)
     made: dict[str, Parameter] = {}
     notes: dict[str, str] = {}
     for name in columns:
-        if name == objective or NO_PARAMETER.fullmatch(name):
+        if name in wanted or NO_PARAMETER.fullmatch(name):
             continue
         unit = match[1] if (match := _UNIT.fullmatch(name)) else ""
         if name in numbers and min(numbers[name]) < max(numbers[name]):
@@ -359,17 +425,24 @@ def guess(sheet: Sheet, *, objective: str | None = None, goal: str = "maximize")
             notes[name] = f"the table has {cells.number_text(low)} to {cells.number_text(high)}"
         elif name not in numbers and (values := _categories(columns[name])):
             made[name] = Categorical(values, unit=unit)
-    unused = tuple(name for name in columns if name != objective and name not in made)
+    unused = tuple(name for name in columns if name not in wanted and name not in made)
     if not made:
         raise FileError(
             f"{sheet.path} has no column that could be a parameter: one of numbers that vary, or of words that repeat"
         )
-    unit = match[1] if (match := _UNIT.fullmatch(objective)) else ""
-    return Guess(Campaign(Space(made), objective, goal, unit), notes, unused)
+    objectives = tuple(
+        objective_of(name, one, match[1] if (match := _UNIT.fullmatch(name)) else "") for name, one in wanted.items()
+    )
+    return Guess(Campaign(Space(made), objectives), notes, unused)
 
 
 def write_guess(
-    table: Path, path: Path | None = None, *, objective: str | None = None, goal: str = "maximize", force: bool = False
+    table: Path,
+    path: Path | None = None,
+    *,
+    objective: str | Mapping[str, object] | None = None,
+    goal: str | tuple[str, float] = MAXIMIZE,
+    force: bool = False,
 ) -> tuple[Path, Guess]:
     """Write the campaign guessed from a table, beside it unless another path is given; returns where, and what."""
     path = table.parent / NAME if path is None else path
@@ -387,7 +460,7 @@ def _numbers(column: Collection[str], decimal: str) -> list[float]:
         try:
             cell = cells.parse(text.replace(decimal, "."))
         except CellError:
-            if text.strip().lower() != "failed":
+            if text.strip().lower() != FAILED:
                 return []
             continue
         if isinstance(cell, Normal):

@@ -10,10 +10,10 @@ from bomi import cells
 from bomi.cells import Interval, Normal
 from bomi.errors import CellError, FileError, TableError
 from bomi.files.edits import Conflict, Edit, edited, locate, save_edits, see
-from bomi.files.experiments import FAILED, column_names
+from bomi.files.experiments import column_names
 from bomi.files.sheet import Sheet
 from bomi.files.snapshot import Snapshot, assess
-from bomi.observations import Problem
+from bomi.observations import Problem, is_failed
 from bomi.space import Integer, Real
 
 
@@ -113,11 +113,12 @@ def marks(snapshot: Snapshot) -> dict[tuple[int, str], str]:
                 found[place, name] = "gap"
             elif isinstance(parameter, Real | Integer) and _uncertain(text):
                 found[place, name] = "uncertain"
-    for place, text in enumerate(sheet.columns.get(campaign.objective, ())):
-        if cells.is_unknown(text):
-            found[place, campaign.objective] = "pending"
-        elif text.strip().lower() == FAILED:
-            found[place, campaign.objective] = "failed"
+    for name in campaign.outcomes:
+        for place, text in enumerate(sheet.columns.get(name, ())):
+            if cells.is_unknown(text):
+                found[place, name] = "pending"
+            elif is_failed(text):
+                found[place, name] = "failed"
     return found
 
 

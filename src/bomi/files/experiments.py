@@ -18,27 +18,23 @@ from bomi.errors import FileError, TableError
 from bomi.files import storage
 from bomi.files.campaign import Campaign
 from bomi.files.sheet import NAMES, Sheet, parse_sheet, read_sheet
+from bomi.objectives import ERROR
 from bomi.observations import SHOWN_PROBLEMS, Observations, Problem, Row, read_columns
-from bomi.space import RESERVED, Categorical, Ordinal
+from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FAILED = "failed"
 _COMMA_NUMBER = re.compile(r"[-+\d,eE±./\s]+")
 
 
 @dataclass(frozen=True)
 class Experiments:
-    """A sheet whose cells make sense to its campaign: `rows` of the sheet, in its order.
-
-    A failed experiment is a row without an outcome, as a pending one is: it tells nothing, and is not asked again.
-    """
+    """A sheet whose cells make sense to its campaign: `rows` of the sheet, in its order."""
 
     campaign: Campaign
     sheet: Sheet
     rows: tuple[Row, ...]
-    failed: tuple[int, ...] = ()  # line numbers
 
     @property
     def numbers(self) -> list[int]:
@@ -47,14 +43,14 @@ class Experiments:
 
     def frame(self) -> pd.DataFrame:
         """The table as `Optimizer.tell` takes it, by line number."""
-        frame = Observations(self.campaign.space, self.campaign.objective, self.rows).frame()
+        frame = Observations(self.campaign.space, self.campaign.outcomes, self.rows).frame()
         frame.index = self.numbers
         return frame
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """How much of a parameter's column is known, and between which numbers it lies."""
+    """How much of a column is known, of a parameter or of one of several outcomes, and between which numbers."""
 
     column: str
     known: int
@@ -88,14 +84,18 @@ def summarize(experiments: Experiments) -> Summary:
         numbers = [cell for cell in found if isinstance(cell, int | float)] if kinds[float] + kinds[int] else []
         ends = (min(numbers), max(numbers)) if numbers else (None, None)
         columns.append(ColumnSummary(name, len(rows) - unknown - uncertain, uncertain, unknown, *ends))
-    pending = sum(row.pending for row in rows)
-    complete, failed = sum(row.complete for row in rows), len(experiments.failed)
+    for name in experiments.campaign.outcomes if len(experiments.campaign.outcomes) > 1 else ():
+        measured = [row.outcomes[name] for row in rows if name in row.outcomes]
+        ends = (min(measured), max(measured)) if measured else (None, None)
+        columns.append(ColumnSummary(name, len(measured), 0, len(rows) - len(measured), *ends))
+    pending, failed = sum(row.pending for row in rows), sum(row.failed for row in rows)
+    complete, outcomes = sum(row.complete for row in rows), sum(bool(row.outcomes) for row in rows)
     broken = [
         f"row {number} breaks the constraint {one}: it has {one.total(_numbers(row)):.10g}"
         for number, row in zip(experiments.numbers, rows, strict=True)
         for one in experiments.campaign.space.broken(row.recorded)
     ]
-    return Summary(len(rows), len(rows) - pending, pending - failed, failed, complete, tuple(columns), tuple(broken))
+    return Summary(len(rows), outcomes, pending, failed, complete, tuple(columns), tuple(broken))
 
 
 def _numbers(row: Row) -> dict[str, float]:
@@ -122,7 +122,7 @@ def _uncollected() -> Iterator[None]:
 
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     """The sheet, if it fits the campaign."""
-    needed = (*campaign.space.names, campaign.objective)
+    needed = (*campaign.space.names, *campaign.outcomes)
     defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
     problems = [*_header_problems(sheet, [name for name in needed if name not in defaults]), *_width_problems(sheet)]
     numeric = _number_columns(campaign)
@@ -136,19 +136,12 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     columns |= {name: sheet.columns[name] for name in column_names(campaign) if name in sheet.columns}
     if decimal == ",":
         columns |= {name: [_with_point(cell) for cell in sheet.columns.get(name, blank)] for name in numeric}
-    outcomes = [str(cell).strip().lower() for cell in columns[campaign.objective]]
-    failed = [place for place, outcome in enumerate(outcomes) if outcome == FAILED]
-    if failed:
-        without = list(columns[campaign.objective])
-        for place in failed:
-            without[place] = None
-        columns[campaign.objective] = without
     rows: Sequence[Row] = ()
     try:
         rows = read_columns(
             columns,
             campaign.space,
-            campaign.objective,
+            campaign.outcomes,
             keep_outside=campaign.out_of_bounds == "keep",
             labels=sheet.numbers,
         )
@@ -157,7 +150,7 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
         problems += sorted(found, key=lambda problem: int(str(problem.row)))
     if problems:
         raise _fault(sheet.path, problems)
-    return Experiments(campaign, sheet, tuple(rows), tuple(sheet.numbers[place] for place in failed))
+    return Experiments(campaign, sheet, tuple(rows))
 
 
 # --- adding --------------------------------------------------------------------------------------------------------
@@ -217,11 +210,11 @@ def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]],
 
 
 def _fresh_ids(experiments: Experiments, count: int) -> list[str]:
-    observations = Observations(experiments.campaign.space, experiments.campaign.objective, experiments.rows)
+    observations = Observations(experiments.campaign.space, experiments.campaign.outcomes, experiments.rows)
     ids: list[str] = []
     for _ in range(count):
         ids.append(observations.fresh_id())
-        observations = observations.add([Row({}, None, id=ids[-1])])
+        observations = observations.add([Row({}, id=ids[-1])])
     return ids
 
 
@@ -268,7 +261,8 @@ def _where(problem: Problem) -> str:
 
 def column_names(campaign: Campaign) -> list[str]:
     """The columns that mean something to a campaign."""
-    return ["id", *campaign.space.names, campaign.objective, *(RESERVED + name for name in campaign.space.names)]
+    beside = (*(RESERVED + name for name in campaign.space.names), *(name + ERROR for name in campaign.outcomes))
+    return [IDENTITY, *campaign.space.names, *campaign.outcomes, *beside]
 
 
 def _number_columns(campaign: Campaign) -> list[str]:
@@ -279,7 +273,8 @@ def _number_columns(campaign: Campaign) -> list[str]:
         if not isinstance(parameter, Categorical | Ordinal)
         or not any(isinstance(value, str) for value in parameter.values)
     ]
-    return [*parameters, campaign.objective, *(RESERVED + name for name in parameters)]
+    outcomes = [*campaign.outcomes, *(name + ERROR for name in campaign.outcomes)]
+    return [*parameters, *outcomes, *(RESERVED + name for name in parameters)]
 
 
 def _with_point(cell: str) -> str:

@@ -48,5 +48,5 @@ values = ["oil", "water", "air"]
 def empty_table(campaign: Campaign) -> str:
     """The header of a campaign's table, without a row yet."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([IDENTITY, *campaign.space.names, campaign.objective, "note"])
+    csv.writer(text, lineterminator="\n").writerow([IDENTITY, *campaign.space.names, *campaign.outcomes, "note"])
     return text.getvalue()

@@ -50,4 +50,5 @@ class Distributions:
             mean[stated.row, column], variance[stated.row, column] = float(places.mean()), float(places.var())
         mean = table.put_right(mean[None])[0]
         missed = (gap & asked).sum(0) / asked.sum(0).clamp_min(1)
-        return Completed(mean[None], table.targets, variances=variance[None], planning=missed * self.execution_sd**2)
+        planning = missed * self.execution_sd**2
+        return Completed(mean[None], table.targets, variances=variance[None], planning=planning, errors=table.errors)

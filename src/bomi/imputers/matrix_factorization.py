@@ -191,7 +191,7 @@ def run_chains(R: Tensor, *, chains: int, prior: Prior, sweeps: int, generator: 
 
 @dataclass(frozen=True)
 class MatrixFactorization:
-    """Q worlds whose gaps are drawn by BPMF from the inputs and the outcome scaled to [0, 1] (BOMI).
+    """Q worlds whose gaps are drawn by BPMF from the inputs and the outcomes scaled to [0, 1] (BOMI).
 
     A cell with a stated uncertainty is drawn from what was stated instead.
     """
@@ -210,13 +210,13 @@ class MatrixFactorization:
     def __call__(self, table: Table, generator: Generator, warm: Completed | None = None) -> Completed:
         """Q draws; a table without gaps is one world as it stands."""
         if not table.gaps.any():
-            return Completed(table.inputs[None], table.targets)
-        R = torch.cat([table.inputs, table.targets[:, None]], -1)
+            return Completed(table.inputs[None], table.targets, errors=table.errors)
+        R = torch.cat([table.inputs, table.outcomes.mT], -1)
         draws = draw_tables(
             R, tables=self.worlds, rank=self.rank, noise=self.noise, sweeps=self.sweeps, generator=generator
-        )[..., :-1]
+        )[..., : table.inputs.shape[-1]]
         stated = draw_stated(table, self.worlds, generator)
-        return Completed(table.fill(torch.where(stated.isnan(), draws, stated)), table.targets)
+        return Completed(table.fill(torch.where(stated.isnan(), draws, stated)), table.targets, errors=table.errors)
 
 
 def normal(like: Tensor, generator: Generator) -> Tensor:

@@ -13,6 +13,10 @@ fresh draws from the prior for s = 1.
     k      (Q, S, n)   covariance of the candidates with all rows
 
 After the move, u = P_-i k and v = u - e_i: P' = P_-i + v v^T / (k_ii + noise - k^T u). No Cholesky in the loop.
+
+Of m outcomes each has a process of its own on the same worlds, and their densities are multiplied: hyper-parameters and
+P are those of the first outcome in all worlds, then those of the second, m Q in all. A row that lacks an outcome is not
+among the rows of its process.
 """
 
 from __future__ import annotations
@@ -29,7 +33,14 @@ from bomi.errors import MethodError
 from bomi.imputers.constrained import Constrained
 from bomi.imputers.gap_priors import GapPriors, from_codes, gap_priors, to_codes
 from bomi.space import Categorical, Space
-from bomi.surrogates.gaussian_process import Pairs, climb, robust_cholesky, search, with_hyper
+from bomi.surrogates.gaussian_process import (
+    GaussianProcess,
+    Pairs,
+    climb,
+    robust_cholesky,
+    search,
+    with_hyper,
+)
 from bomi.surrogates.kernels import AdditiveMatern, cross, matern
 from bomi.worlds import Completed, Table
 
@@ -56,8 +67,10 @@ class Posterior:
     def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """Draws that go on from the worlds before, if there are any, or start from the complete rows."""
         if not table.gaps.any():
-            hyper = warm.hyper[:1] if warm is not None and warm.hyper is not None else None
-            return Completed(table.inputs[None], table.targets, hyper=hyper)
+            hyper = None
+            if warm is not None and warm.hyper is not None:
+                hyper = warm.hyper[:: len(warm.hyper) // len(table.outcomes)]  # one world's, of each outcome
+            return Completed(table.inputs[None], table.targets, hyper=hyper, errors=table.errors)
         if len(table) > ANCHORS:
             return self._by_anchors(table, generator, warm)
         known = to_codes(table, table.inputs)
@@ -66,7 +79,7 @@ class Posterior:
             codes, hyper = _cold_start(table, known, priors, generator)
         else:
             codes, hyper = _warm_start(table, known, priors, generator, warm.inputs, warm.hyper)
-        return Completed(from_codes(table, codes), table.targets, hyper=hyper)
+        return Completed(from_codes(table, codes), table.targets, hyper=hyper, errors=table.errors)
 
     def _by_anchors(self, table: Table, generator: torch.Generator, warm: Completed | None) -> Completed:
         """Of a large table, some rows are worlds as ever; the others are drawn given these, each on its own."""
@@ -75,44 +88,46 @@ class Posterior:
         anchors = self(table.select(chosen), generator, part)
         hyper = anchors.hyper
         if hyper is None:  # the anchors have no gaps: one world, and its hyper-parameters are still to be learned
-            hyper = search(_kernel(table), anchors.inputs, anchors.targets, most=20)
-        worlds = torch.arange(self.worlds) % len(hyper)
-        anchors = replace(anchors, inputs=anchors.inputs[worlds], hyper=hyper[worlds])
+            hyper = _search(table, anchors)
+        worlds = torch.arange(self.worlds) % len(anchors.inputs)
+        anchors = replace(anchors, inputs=anchors.inputs[worlds], hyper=_of_worlds(hyper, worlds, table))
         inputs = table.inputs.expand(self.worlds, -1, -1).clone()
         inputs[:, chosen] = anchors.inputs
         gappy = table.gaps.any(-1) & ~chosen
         if gappy.any():
             inputs[:, gappy] = draw_given(anchors, table, gappy, generator, anchored=chosen)
-        return Completed(inputs, table.targets, hyper=anchors.hyper)
+        return Completed(inputs, table.targets, hyper=anchors.hyper, errors=table.errors)
 
     def sample(
         self, table: Table, completed: Completed, points: Tensor, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
-        """Many draws of every gap, and with each what its world expects of the best of some points.
+        """Many draws of every gap, and with each what its world expects of every outcome at some points.
 
-        points: (m, d) -> (M, n, d), (M,)
+        points: (l, d) -> (M, n, d), (m, M, l)
         """
         assert completed.hyper is not None
+        outcomes = len(table.outcomes)
         if len(table) > ANCHORS:
             drawn = replace(self, worlds=SAMPLES // 10)._by_anchors(table, generator, completed)
-            assert drawn.hyper is not None
             with torch.no_grad():
-                model = with_hyper(drawn.inputs, table.targets, drawn.hyper, kernel=_kernel(table))
-                return drawn.inputs, model.moments(points)[0].amax(-1)
+                return drawn.inputs, torch.stack(
+                    [_model(table, drawn.of(j)).moments(points)[0] for j in range(outcomes)]
+                )
         hyper, kernel = _tempered(completed.hyper), _kernel(table)
-        inputs, best = [], []
+        inputs, expected = [], []
         codes = to_codes(table, completed.inputs)
         priors = _priors(table, to_codes(table, table.inputs), len(codes))
         priors = priors.learn_straying(_take(codes, priors), generator)
+        y = _by_world(table.outcomes.nan_to_num(), len(codes)).unsqueeze(-1)
         for turn in range(math.ceil(SAMPLES / len(codes))):
             if turn % 10 == 0:
-                P = _inverse(kernel, hyper, from_codes(table, codes))
+                P = _inverse(table, hyper, from_codes(table, codes))
             P, priors = sweep(codes, P, table, priors, hyper, generator)
             world = from_codes(table, codes)
-            k = cross(kernel, hyper[:, :-1], world, points.expand(len(codes), -1, -1))  # (Q, n, m)
+            k = cross(kernel, hyper[:, :-1], world.repeat(outcomes, 1, 1), points.expand(len(hyper), -1, -1))
             inputs.append(world)
-            best.append((k.mT @ (P @ table.targets).unsqueeze(-1)).squeeze(-1).amax(-1))
-        return torch.cat(inputs), torch.cat(best)
+            expected.append((k.mT @ (P @ y)).squeeze(-1).unflatten(0, (outcomes, -1)))  # (m, Q, l)
+        return torch.cat(inputs), torch.cat(expected, 1)
 
 
 def _priors(table: Table, known: Tensor, worlds: int) -> GapPriors:
@@ -125,13 +140,48 @@ def _kernel(table: Table) -> AdditiveMatern:
     return AdditiveMatern(tuple(table.space.groups.tolist()))
 
 
+def _model(table: Table, completed: Completed) -> GaussianProcess:
+    """The processes of one outcome, with the hyper-parameters that come with the worlds."""
+    assert completed.hyper is not None
+    return with_hyper(
+        completed.inputs, completed.targets, completed.hyper, kernel=_kernel(table), errors=completed.errors
+    )
+
+
+def _search(table: Table, completed: Completed) -> Tensor:
+    """Hyper-parameters of every outcome from nothing.  (m Q, k + 1)"""
+    parts = [completed.of(j) for j in range(len(table.outcomes))]
+    return torch.cat([search(_kernel(table), part.inputs, part.targets, most=20, errors=part.errors) for part in parts])
+
+
+def _climb(table: Table, completed: Completed, *, most: int) -> Tensor:
+    """The hyper-parameters of every outcome after some steps uphill.  (m Q, k + 1)"""
+    found = []
+    for part in (completed.of(j) for j in range(len(table.outcomes))):
+        assert part.hyper is not None
+        found.append(climb(Pairs(_kernel(table), part.inputs, part.errors), part.targets, part.hyper[None], most=most))
+    return torch.cat(found)
+
+
+def _of_worlds(hyper: Tensor, worlds: Tensor, table: Table) -> Tensor:
+    """The hyper-parameters of some worlds, for every outcome.  (m Q, k + 1) -> (m W, k + 1)"""
+    by_outcome: Tensor = hyper.reshape(len(table.outcomes), -1, hyper.shape[-1])
+    return by_outcome[:, worlds].flatten(0, 1)
+
+
+def _by_world(values: Tensor, worlds: int) -> Tensor:
+    """What is the same in all worlds, for each outcome and world.  (m, n) -> (m Q, n)"""
+    return values.repeat_interleave(worlds, 0)
+
+
 def _anchors(table: Table, generator: torch.Generator) -> Tensor:
     """Rows that speak for a large table: complete ones first, among them the best half by outcome.  (n,) bool"""
     luck = torch.rand(len(table), generator=generator, dtype=torch.float64)
     complete = ~table.gaps.any(-1)
     order = (2 * complete.double() + luck).argsort(descending=True)
     pool = order[: min(max(int(complete.sum()), ANCHORS), 2 * ANCHORS)]
-    best = pool[table.targets[pool].argsort(descending=True)[: ANCHORS // 2]]
+    merit = table.outcomes.nan_to_num(nan=-math.inf).amax(0)  # good in any of several outcomes
+    best = pool[merit[pool].argsort(descending=True)[: ANCHORS // 2]]
     chosen = torch.zeros(len(table), dtype=torch.bool)
     chosen[best] = True
     rest = order[~chosen[order]][: ANCHORS - len(best)]
@@ -147,17 +197,17 @@ def draw_given(
     One of many draws from the prior, picked by the density of the row's outcome.
     rows, anchored: (n,) bool -> (Q, R, d)
     """
-    assert anchors.hyper is not None
-    kernel, hyper = _kernel(table), anchors.hyper
-    model = with_hyper(anchors.inputs, anchors.targets, hyper, kernel=kernel)
+    outcomes = table.outcomes[:, rows]  # (m, R)
+    errors = torch.zeros_like(outcomes) if table.errors is None else torch.atleast_2d(table.errors)[:, rows]
+    models = [_model(table, anchors.of(j)) for j in range(len(outcomes))]
     known = to_codes(table, table.inputs)
-    everything = _priors(table, known, len(hyper))
+    everything = _priors(table, known, len(anchors.inputs))
     if anchored is not None:  # what the anchors say of straying holds for the other rows too
-        codes = known.expand(len(hyper), -1, -1).clone()
+        codes = known.expand(len(anchors.inputs), -1, -1).clone()
         codes[:, anchored] = to_codes(table, anchors.inputs)
         everything = everything.learn_straying(_take(codes, everything), generator, anchored)
     priors = everything.select(rows)
-    Q, R, g = len(hyper), len(priors.rows), priors.used.shape[1]
+    Q, R, g = len(anchors.inputs), len(priors.rows), priors.used.shape[1]
     e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=generator, dtype=torch.float64)
     values = priors.draw(e)
     if priors.discrete.any():
@@ -176,11 +226,13 @@ def draw_given(
     for part in range(0, R, BLOCK):
         block = codes[:, :, part : part + BLOCK]
         x = from_codes(table, block)  # (Q, S, B, d)
-        with torch.no_grad():
-            mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
-        variance = variance + hyper[:, -1].exp()[:, None, None]
-        y = table.targets[rows][part : part + BLOCK]
-        weight = -0.5 * ((y - mean).square() / variance + variance.log())
+        weight = x.new_zeros(x.shape[:3])
+        for j, model in enumerate(models):
+            with torch.no_grad():
+                mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
+            y, error = (values[j, part : part + BLOCK] for values in (outcomes, errors))
+            variance = variance + model.noise.exp()[:, None, None] + error
+            weight -= 0.5 * ((y - mean).square() / variance + variance.log()).nan_to_num()  # 0 where it is lacking
         chosen = (weight + luck[:, :, part : part + BLOCK]).argmax(1)  # (Q, B)
         drawn.append(x[torch.arange(Q)[:, None], chosen, torch.arange(x.shape[2])])
     return torch.cat(drawn, 1)
@@ -188,23 +240,26 @@ def draw_given(
 
 def _cold_start(table: Table, known: Tensor, priors: GapPriors, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """From nothing: complete rows first, the others added one by one, then rounds of learning and sweeping."""
-    worlds, kernel = len(priors.cdf), _kernel(table)
+    worlds = len(priors.cdf)
     codes = _guess(known.expand(worlds, -1, -1), priors, table)
     complete = torch.ones(len(table), dtype=torch.bool)
     complete[priors.rows] = False
-    learnable = complete if int(complete.sum()) >= 2 * len(table.space) else torch.ones_like(complete)
-    first = from_codes(table, codes[:1, learnable])
-    hyper = search(kernel, first, table.targets[learnable], most=20).expand(worlds, -1).clone()
-    P = _inverse(kernel, _tempered(hyper, 1.0), from_codes(table, codes), only=complete)
+    counts = (~table.outcomes[:, complete].isnan()).sum(-1)
+    learnable = complete if int(counts.min()) >= 2 * len(table.space) else torch.ones_like(complete)
+    part = table.select(learnable)
+    hyper = _search(part, Completed(from_codes(table, codes[:1, learnable]), part.targets, errors=part.errors))
+    hyper = _of_worlds(hyper, torch.zeros(worlds, dtype=torch.long), table)
+    P = _inverse(table, _tempered(hyper, 1.0), from_codes(table, codes), only=complete)
     P, priors = sweep(codes, P, table, priors, _tempered(hyper, 1.0), generator, step=1.0)
     for turn in range(COLD_ROUNDS):
         inputs = from_codes(table, codes)
         if learnable is not complete:
-            hyper = climb(Pairs(kernel, inputs), table.targets, hyper[None], most=8)
+            hyper = _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=8)
         warmth = 1 - (turn + 1) / COLD_ROUNDS
-        P = _inverse(kernel, _tempered(hyper, warmth), inputs)
+        P = _inverse(table, _tempered(hyper, warmth), inputs)
         P, priors = sweep(codes, P, table, priors, _tempered(hyper, warmth), generator)
-    return codes, climb(Pairs(kernel, from_codes(table, codes)), table.targets, hyper[None], most=6)
+    inputs = from_codes(table, codes)
+    return codes, _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=6)
 
 
 def _tempered(hyper: Tensor, warmth: float = 0.0) -> Tensor:
@@ -220,11 +275,11 @@ def _warm_start(
 ) -> tuple[Tensor, Tensor]:
     """From the worlds before, NaN in rows they did not have: these are drawn first, then everything is swept again."""
     pick = torch.arange(len(priors.cdf)) % len(before)
-    codes, hyper = to_codes(table, before[pick]), hyper[pick]
-    kernel, used = _kernel(table), _tempered(hyper)
+    codes, hyper = to_codes(table, before[pick]), _of_worlds(hyper, pick, table)
+    used = _tempered(hyper)
     fresh = codes.isnan().any(-1).any(0) & known.isnan().any(-1)
     codes = _guess(torch.where(known.isnan(), codes, known), priors, table)
-    P = _inverse(kernel, used, from_codes(table, codes), only=~fresh)
+    P = _inverse(table, used, from_codes(table, codes), only=~fresh)
     priors = priors.learn_straying(_take(codes, priors), generator, ~fresh)
     if fresh.any():
         P, priors = sweep(codes, P, table, priors, used, generator, step=1.0, only=fresh)
@@ -247,7 +302,10 @@ def sweep(
 
     step: how far the candidates go, the same for all rows; by default a step of its own for each row.
     """
-    y = table.targets
+    Q, outcomes = len(codes), table.outcomes
+    several = len(outcomes) > 1
+    has = (~outcomes.isnan()).T.tolist()  # by row and outcome
+    y = _by_world(outcomes.nan_to_num(), Q)  # (m Q, n)
     values = _take(codes, priors)
     steps = _steps(priors, generator) if step is None else torch.full(priors.rows.shape, step, dtype=torch.float64)
     candidates = _candidates(values, priors, generator, steps, table.space)  # (Q, S, R, g)
@@ -257,7 +315,11 @@ def sweep(
         candidates[:, 0], weights[:, 0] = values, weights[:, 0].clamp_min(-1e9)  # the current ones are always there
         luck = luck + weights
     metric = _Metric(hyper, table.space)
-    noise = hyper[:, -1].exp()
+    noise = hyper[:, -1:].exp().expand(-1, len(table))  # (m Q, n)
+    if table.errors is not None:
+        noise = noise + _by_world(torch.atleast_2d(table.errors), Q)
+    every = torch.arange(Q)
+    worlds = codes.repeat(len(outcomes), 1, 1) if several else codes  # (m Q, n, p), those of each outcome's process
     order = torch.randperm(len(priors.rows), generator=generator).tolist()
     rows, widths = priors.rows.tolist(), priors.used.sum(-1).tolist()
     wanted = only.tolist() if only is not None else None
@@ -266,22 +328,32 @@ def sweep(
         if wanted is not None and not wanted[i]:
             continue
         slots = priors.parameter[r, :g]
-        k = metric.candidates(codes, i, slots, candidates[:, :, r, :g])  # (Q, S, n)
+        tried = candidates[:, :, r, :g]
+        k = metric.candidates(worlds, i, slots, tried.repeat(len(outcomes), 1, 1) if several else tried)  # (m Q, S, n)
         column = P[:, :, i]
         own = column[:, i]
         inverse = torch.where(own > 0, 1 / own, 0.0)  # a row not yet among them has nothing to take out
         kP = k @ P
-        along = kP[:, :, i]  # (Q, S)
-        mean = kP @ y - along * (inverse * (column @ y))[:, None]
+        along = kP[:, :, i]  # (m Q, S)
+        mean = (kP @ y.unsqueeze(-1)).squeeze(-1) - along * (inverse * (column * y).sum(-1))[:, None]
         explained = (kP * k).sum(-1) - along.square() * inverse[:, None]
-        variance = (metric.scale[:, None] + noise[:, None] - explained).clamp_min(0.1 * noise[:, None])
-        weight = -0.5 * ((y[i] - mean).square() / variance + variance.log())
+        own_noise = noise[:, i, None]
+        variance = (metric.scale[:, None] + own_noise - explained).clamp_min(0.1 * own_noise)
+        weight = -0.5 * ((y[:, i, None] - mean).square() / variance + variance.log())
+        if several or not all(has[i]):
+            known = torch.tensor(has[i])
+            weight = (weight.unflatten(0, (len(outcomes), Q)) * known[:, None, None]).sum(0)  # (Q, S)
         chosen = (weight + luck[:, :, r]).argmax(-1)
-        every = torch.arange(len(codes))
         codes[:, i, slots] = candidates[every, chosen, r, :g]
-        v = kP[every, chosen] - column * (inverse * along[every, chosen])[:, None]
+        if several:
+            worlds[:, i, slots] = codes[:, i, slots].repeat(len(outcomes), 1)
+            chosen = chosen.repeat(len(outcomes))
+        all_worlds = torch.arange(len(P))
+        v = kP[all_worlds, chosen] - column * (inverse * along[all_worlds, chosen])[:, None]
         v[:, i] = -1.0
-        gain = 1 / variance[every, chosen]
+        gain = 1 / variance[all_worlds, chosen]
+        if not all(has[i]):  # a row without this outcome stays outside
+            gain = torch.where(torch.tensor(has[i]).repeat_interleave(Q), gain, 0.0)
         left = torch.stack([-inverse[:, None] * column, gain[:, None] * v], -1)
         P.baddbmm_(left, torch.stack([column.clone(), v], 1))
     return P, priors.learn_straying(_take(codes, priors), generator)
@@ -380,16 +452,22 @@ def _gumbel(shape: Iterable[int], generator: torch.Generator) -> Tensor:
     return -torch.empty(tuple(shape), dtype=torch.float64).exponential_(generator=generator).log()
 
 
-def _inverse(kernel: AdditiveMatern, hyper: Tensor, inputs: Tensor, *, only: Tensor | None = None) -> Tensor:
-    """K^-1 over some of the rows, zero elsewhere.  (Q, n, n)"""
-    part = inputs if only is None else inputs[:, only]
-    with torch.no_grad():
-        K = cross(kernel, hyper[:, :-1], part, part)
-    K.diagonal(dim1=-2, dim2=-1).add_(hyper[:, -1:].exp())
-    inverse = torch.cholesky_inverse(robust_cholesky(K))
-    if only is None:
-        return inverse
-    whole = inputs.new_zeros(len(inputs), inputs.shape[1], inputs.shape[1])
-    index = only.nonzero()[:, 0]
-    whole[:, index[:, None], index] = inverse
-    return whole
+def _inverse(table: Table, hyper: Tensor, inputs: Tensor, *, only: Tensor | None = None) -> Tensor:
+    """K^-1 over some of the rows, for each outcome those that have it; zero elsewhere.  (m Q, n, n)"""
+    kernel, n = _kernel(table), inputs.shape[1]
+    errors = None if table.errors is None else torch.atleast_2d(table.errors)
+    found = []
+    for j, (own, has) in enumerate(zip(hyper.chunk(len(table.outcomes)), ~table.outcomes.isnan(), strict=True)):
+        rows = has if only is None else has & only
+        whole = bool(rows.all())
+        part = inputs if whole else inputs[:, rows]
+        with torch.no_grad():
+            K = cross(kernel, own[:, :-1], part, part)
+        K.diagonal(dim1=-2, dim2=-1).add_(own[:, -1:].exp() if errors is None else own[:, -1:].exp() + errors[j, rows])
+        inverse = torch.cholesky_inverse(robust_cholesky(K))
+        if not whole:
+            index = rows.nonzero()[:, 0]
+            inverse, part = inputs.new_zeros(len(inputs), n, n), inverse
+            inverse[:, index[:, None], index] = part
+        found.append(inverse)
+    return torch.cat(found) if len(found) > 1 else found[0]

@@ -73,12 +73,13 @@ def fill_once(table: Table, impute: Callable[[Array], Array]) -> Completed:
     inputs = table.inputs.numpy().copy()
     inputs[:, np.isnan(inputs).all(0)] = NOTHING_KNOWN
     filled = impute(inputs) if len(inputs) else inputs
-    return Completed(table.fill(torch.from_numpy(filled)[None]), table.targets)
+    return Completed(table.fill(torch.from_numpy(filled)[None]), table.targets, errors=table.errors)
 
 
 def _without_gaps(table: Table, inputs: torch.Tensor) -> Completed:
     keep = ~inputs.isnan().any(-1)
-    return Completed(inputs[keep][None], table.targets[keep], rows=keep.nonzero()[:, 0])
+    kept = table.select(keep)
+    return Completed(inputs[keep][None], kept.targets, rows=keep.nonzero()[:, 0], errors=kept.errors)
 
 
 def mode(known: Array, *, discrete: bool) -> Array:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bomi.errors import MethodError
-from bomi.optimizer import SIGNS, Optimizer
+from bomi.optimizer import Optimizer
 from bomi.surrogates import gaussian_process
 from bomi.surrogates.mixture import Mixture, MixturePosterior
 from bomi.worlds import Completed, Scaling
@@ -22,15 +22,17 @@ class WorldsModel(Mixture):
     BoTorch has it. `to_targets` and `to_outcomes` convert; the map is monotone but not always linear, so convert
     samples and quantiles, not variances. Pending experiments are not part of it: give them as `X_pending`.
 
+    Of several outcomes it is the first, or the one named `outcome`.
     `WorldsModel(completed)` takes worlds of your own, `bomi.worlds.Completed`; their targets are taken as they are.
     """
 
-    def __init__(self, source: Optimizer | Completed) -> None:
+    def __init__(self, source: Optimizer | Completed, outcome: str | None = None) -> None:
         if isinstance(source, Optimizer):
-            worlds, scaling = source.learned()
-            sign = SIGNS[source.goal]
+            worlds, scaling = source.learned(outcome)
+            sign = source.objectives[0 if outcome is None else source.outcomes.index(outcome)].sign
         elif isinstance(source, Completed):
-            worlds, scaling, sign = gaussian_process.fit(source.inputs, source.targets), Scaling(), 1.0
+            one = source.of(0)
+            worlds, scaling, sign = gaussian_process.fit(one.inputs, one.targets), Scaling(), 1.0
         else:
             raise MethodError(f"WorldsModel takes an Optimizer or Completed worlds, but got {type(source).__name__}")
         super().__init__(worlds)

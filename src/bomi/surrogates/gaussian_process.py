@@ -2,7 +2,8 @@
 
     X      (Q, n, d)   inputs of each world          y      (n,)      targets, common to all
     theta  (Q, k)      kernel's log hyper-parameters noise  (Q,)      log noise variance
-    K      (Q, n, n)   k(X, X) + noise I = L L^T     alpha  (Q, n)    K^-1 y
+    K      (Q, n, n)   k(X, X) + noise I + errors    alpha  (Q, n)    K^-1 y
+                       = L L^T                       errors (n,)      variances of targets known beforehand, or None
 
 Plain torch linear algebra: one Cholesky for all worlds, and the gradient of the marginal likelihood through
 the kernel alone, since dL/dK = (K^-1 - alpha alpha^T) / 2 is known in closed form.
@@ -33,14 +34,24 @@ STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
 class GaussianProcess(Model):
     """Q Gaussian processes with zero mean, given their hyper-parameters."""
 
-    def __init__(self, inputs: Tensor, targets: Tensor, theta: Tensor, noise: Tensor, *, kernel: Kernel) -> None:
+    def __init__(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        theta: Tensor,
+        noise: Tensor,
+        *,
+        kernel: Kernel,
+        errors: Tensor | None = None,
+    ) -> None:
         super().__init__()
         self.kernel, self.theta, self.noise = kernel, theta, noise
         self.inputs = inputs
         self.targets = targets.expand(inputs.shape[:-1])
+        self.variances = noise.exp()[:, None] if errors is None else noise.exp()[:, None] + errors  # (Q, 1) or (Q, n)
         with torch.no_grad():
             K = cross(kernel, theta, inputs, inputs)
-            K.diagonal(dim1=-2, dim2=-1).add_(noise.exp()[:, None])
+            K.diagonal(dim1=-2, dim2=-1).add_(self.variances)
             self.L = robust_cholesky(K)
         self.alpha = torch.cholesky_solve(self.targets.unsqueeze(-1), self.L).squeeze(-1)
 
@@ -80,14 +91,14 @@ class GaussianProcess(Model):
     def worlds(self) -> list[GaussianProcess]:
         """Each world alone."""
         each = [copy.copy(self) for _ in self.inputs]
-        for name in ("inputs", "targets", "theta", "noise", "L", "alpha"):
+        for name in ("inputs", "targets", "theta", "noise", "variances", "L", "alpha"):
             for one, part in zip(each, getattr(self, name).split(1), strict=True):
                 setattr(one, name, part)
         return each
 
     def fitted(self) -> Tensor:
-        """Posterior mean of f at each world's own rows: y - noise * alpha.  (Q, n)"""
-        return self.targets - self.noise.exp()[:, None] * self.alpha
+        """Posterior mean of f at each world's own rows: y - (noise + errors) alpha.  (Q, n)"""
+        return self.targets - self.variances * self.alpha
 
     def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
         """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
@@ -107,45 +118,68 @@ class GaussianProcess(Model):
 
         The mean stays, the variance shrinks: pending points are not asked for again
         (Desautels, Krause, Burdick 2014).  points: (m, d) or (Q, m, d)
+
+        Nothing is factorized anew: with k = k(X, x) the factor grows by the rows [(L^-1 k)^T, R], R R^T = k(x, x) +
+        noise - k^T K^-1 k, and a target that is the mean itself adds a 0 to alpha.
         """
         x = self._place(points).expand(len(self.inputs), -1, -1)
-        targets = torch.cat([self.targets, self.moments(points)[0]], -1)
-        return self._with(torch.cat([self.inputs, x], -2), targets)
+        with torch.no_grad():
+            k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
+            half = torch.linalg.solve_triangular(self.L, k, upper=False)
+            rest = cross(self.kernel, self.theta, x, x) - half.mT @ half
+            rest.diagonal(dim1=-2, dim2=-1).add_(self.noise.exp()[:, None])
+            beside = torch.zeros_like(half)
+            grown = torch.cat([torch.cat([self.L, half.mT], 1), torch.cat([beside, robust_cholesky(rest)], 1)], 2)
+        more = copy.copy(self)
+        more.inputs, more.L = torch.cat([self.inputs, x], -2), grown
+        mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
+        more.targets = torch.cat([self.targets, mean], -1)
+        more.alpha = torch.cat([self.alpha, torch.zeros_like(mean)], -1)
+        if self.variances.shape[-1] > 1:
+            more.variances = torch.cat([self.variances, self.noise.exp()[:, None].expand_as(mean)], -1)
+        return more
 
     def _place(self, points: Tensor) -> Tensor:
         """The points as the kernel takes them."""
         return points
 
-    def _with(self, inputs: Tensor, targets: Tensor) -> GaussianProcess:
-        """The same processes given other data."""
-        return GaussianProcess(inputs, targets, self.theta, self.noise, kernel=self.kernel)
 
-
-def fit(inputs: Tensor, targets: Tensor, *, kernel: Kernel | None = None) -> GaussianProcess:
+def fit(
+    inputs: Tensor, targets: Tensor, *, kernel: Kernel | None = None, errors: Tensor | None = None
+) -> GaussianProcess:
     """Hyper-parameters of every world by maximum likelihood (with the kernel's prior, where it has one).
 
-    inputs: (Q, n, d), targets: (n,)
+    inputs: (Q, n, d), targets: (n,), errors: (n,)
     """
     kernel = kernel or SquaredExponential()
-    return with_hyper(inputs, targets, search(kernel, inputs, targets, most=60, keep=4), kernel=kernel)
+    hyper = search(kernel, inputs, targets, most=60, keep=4, errors=errors)
+    return with_hyper(inputs, targets, hyper, kernel=kernel, errors=errors)
 
 
-def with_hyper(inputs: Tensor, targets: Tensor, hyper: Tensor, *, kernel: Kernel) -> GaussianProcess:
+def with_hyper(
+    inputs: Tensor, targets: Tensor, hyper: Tensor, *, kernel: Kernel, errors: Tensor | None = None
+) -> GaussianProcess:
     """The processes with hyper-parameters given as one tensor, the noise last.  hyper: (Q, k + 1)"""
-    return GaussianProcess(inputs, targets, hyper[:, :-1], hyper[:, -1], kernel=kernel)
+    return GaussianProcess(inputs, targets, hyper[:, :-1], hyper[:, -1], kernel=kernel, errors=errors)
 
 
-def search(kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int, keep: int = 2) -> Tensor:
+def search(
+    kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int, keep: int = 2, errors: Tensor | None = None
+) -> Tensor:
     """Hyper-parameters from nothing: a coarse search, then L-BFGS from the few best in every world.  (Q, k + 1)"""
-    pairs = Pairs(kernel, inputs)
+    pairs = Pairs(kernel, inputs, errors)
     return climb(pairs, targets, _coarse_search(pairs, targets, keep=keep), most=most)
 
 
 class Pairs:
-    """The pairs of rows of each world, i >= j: half of the matrix, prepared once for many hyper-parameters."""
+    """The pairs of rows of each world, i >= j: half of the matrix, prepared once for many hyper-parameters.
 
-    def __init__(self, kernel: Kernel, inputs: Tensor) -> None:
+    errors: (n,) known variances of the targets.
+    """
+
+    def __init__(self, kernel: Kernel, inputs: Tensor, errors: Tensor | None = None) -> None:
         self.kernel = kernel
+        self.errors = inputs.new_zeros(1) if errors is None else errors
         self.i, self.j = torch.tril_indices(inputs.shape[-2], inputs.shape[-2], device=inputs.device)
         self.prepared = kernel.prepare(inputs[:, self.i], inputs[:, self.j])
         self.twice = 2.0 - (self.i == self.j).to(inputs)
@@ -195,7 +229,7 @@ def negative_log_evidence(
     half, pullback = pairs.kernel.with_pullback(theta, pairs.of(worlds))
     K = pairs.matrix(half)
     n = K.shape[-1]
-    K.diagonal(dim1=-2, dim2=-1).add_(noise[:, None])
+    K.diagonal(dim1=-2, dim2=-1).add_(noise[:, None] + pairs.errors)
     L = robust_cholesky(K)
     y = targets.expand(len(K), n).unsqueeze(-1)
     alpha = torch.cholesky_solve(y, L)
@@ -211,7 +245,7 @@ def negative_log_evidence(
 def _coarse_search(pairs: Pairs, targets: Tensor, *, keep: int) -> Tensor:
     """The best of the kernel's starting points crossed with noise levels, each with its best scale.
 
-    For K = s^2 C the best scale is s^2 = y^T C^-1 y / n.  -> (keep, Q, k + 1)
+    For K = s^2 C the best scale is s^2 = y^T C^-1 y / n (known errors are scaled along).  -> (keep, Q, k + 1)
     """
     values, points = [], []
     y = targets[:, None]
@@ -220,7 +254,7 @@ def _coarse_search(pairs: Pairs, targets: Tensor, *, keep: int) -> Tensor:
         C = pairs.matrix(pairs.kernel.evaluate(theta, pairs.prepared))
         n = C.shape[-1]
         for share in STARTING_NOISES:
-            L = robust_cholesky(C + share * torch.eye(n, dtype=y.dtype))
+            L = robust_cholesky(C + torch.diag_embed((share + pairs.errors).expand(n)))
             half = torch.linalg.solve_triangular(L, y.expand(len(theta), -1, -1), upper=False)
             scale = (half.square().sum((-2, -1)) / n).clamp_min(1e-10).log()
             values.append(0.5 * n * scale + L.diagonal(dim1=-2, dim2=-1).log().sum(-1))

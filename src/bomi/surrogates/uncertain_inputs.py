@@ -13,9 +13,17 @@ class UncertainInputs(GaussianProcess):
     """Inputs are (mean, variance) columns; a point asked about is missed with the variance `planning`.  (d,)"""
 
     def __init__(
-        self, inputs: Tensor, targets: Tensor, theta: Tensor, noise: Tensor, *, kernel: Kernel, planning: Tensor
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        theta: Tensor,
+        noise: Tensor,
+        *,
+        kernel: Kernel,
+        planning: Tensor,
+        errors: Tensor | None = None,
     ) -> None:
-        super().__init__(inputs, targets, theta, noise, kernel=kernel)
+        super().__init__(inputs, targets, theta, noise, kernel=kernel, errors=errors)
         self.planning = planning
 
     @property
@@ -26,13 +34,12 @@ class UncertainInputs(GaussianProcess):
     def _place(self, points: Tensor) -> Tensor:
         return torch.cat([points, self.planning.expand_as(points)], -1)
 
-    def _with(self, inputs: Tensor, targets: Tensor) -> UncertainInputs:
-        return UncertainInputs(inputs, targets, self.theta, self.noise, kernel=self.kernel, planning=self.planning)
 
-
-def fit_uncertain(inputs: Tensor, variances: Tensor, targets: Tensor, planning: Tensor) -> UncertainInputs:
+def fit_uncertain(
+    inputs: Tensor, variances: Tensor, targets: Tensor, planning: Tensor, *, errors: Tensor | None = None
+) -> UncertainInputs:
     """Hyper-parameters by maximum likelihood under the expected kernel.  inputs, variances: (Q, n, d)"""
-    plain = fit(torch.cat([inputs, variances], -1), targets, kernel=ExpectedSquaredExponential())
+    plain = fit(torch.cat([inputs, variances], -1), targets, kernel=ExpectedSquaredExponential(), errors=errors)
     return UncertainInputs(
-        plain.inputs, plain.targets, plain.theta, plain.noise, kernel=plain.kernel, planning=planning
+        plain.inputs, targets, plain.theta, plain.noise, kernel=plain.kernel, planning=planning, errors=errors
     )

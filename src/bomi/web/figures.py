@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from bomi.cells import Interval, Known, Normal
 from bomi.files import Experiments
+from bomi.objectives import Objective
+from bomi.observations import Row
 from bomi.space import Integer, Parameter, Real
 from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
     from bomi.insight import Slice
     from bomi.loop import Gap
+    from bomi.optimizer import Prediction
 
 CONFIG = {"displayModeBar": False, "responsive": True}
 WIDTH, HEIGHT = 240, 84  # of a small density
@@ -38,31 +41,26 @@ def layout(**more: Any) -> dict[str, Any]:
     return {**base, **more}
 
 
-def outcomes(experiments: Experiments) -> dict[str, Any]:
-    """Every outcome in its order, with the best so far; rows with a gap are hollow."""
-    campaign = experiments.campaign
-    rows = [(n, r) for n, r in zip(experiments.numbers, experiments.rows, strict=True) if not r.pending]
-    better = max if campaign.goal == "maximize" else min
+def outcomes(experiments: Experiments, objective: Objective) -> dict[str, Any]:
+    """One outcome of every row in its order, with the best so far; rows with a gap are hollow."""
+    rows = [(n, r, r.outcomes[objective.name]) for n, r in _numbered(experiments) if objective.name in r.outcomes]
     best: list[float] = []
-    for _, row in rows:
-        best.append(float(row.outcome or 0.0) if not best else better(best[-1], float(row.outcome or 0.0)))
+    for _, _, y in rows:
+        best.append(y if not best or objective.merit(y) > objective.merit(best[-1]) else best[-1])
     places = list(range(1, len(rows) + 1))
     points = []
-    for complete, name in ((True, "every input known"), (False, "some input missing")):
-        chosen = [
-            (place, number, row) for place, (number, row) in zip(places, rows, strict=True) if row.complete is complete
-        ]
-        marker = {"size": 8, "color": BLUE if complete else "rgba(0,0,0,0)", "line": {"color": BLUE, "width": 1.6}}
+    for complete, title in ((True, "every input known"), (False, "some input missing")):
+        chosen = [(x, *row) for x, row in zip(places, rows, strict=True) if row[1].complete is complete]
         points.append(
             {
                 "type": "scatter",
                 "mode": "markers",
-                "name": name,
-                "x": [place for place, _, _ in chosen],
-                "y": [row.outcome for _, _, row in chosen],
-                "text": [f"row {number}" + (f" ({safe(row.id)})" if row.id else "") for _, number, row in chosen],
+                "name": title,
+                "x": [x for x, _, _, _ in chosen],
+                "y": [y for _, _, _, y in chosen],
+                "text": [_called(number, row) for _, number, row, _ in chosen],
                 "hovertemplate": "%{text}: %{y}<extra></extra>",
-                "marker": marker,
+                "marker": _marker(complete),
             }
         )
     line = {
@@ -79,15 +77,80 @@ def outcomes(experiments: Experiments) -> dict[str, Any]:
         "layout": layout(
             showlegend=True,
             legend={"orientation": "h", "y": 1.12, "x": 0},
-            xaxis={
-                "title": {"text": "experiment", "font": {"size": 13}},
-                "showgrid": False,
-                "range": [0, len(rows) + 1],
-            },
-            yaxis={"title": {"text": safe(with_unit(campaign.objective, campaign.unit)), "font": {"size": 13}}},
+            xaxis={"title": _title("experiment"), "showgrid": False, "range": [0, len(rows) + 1]},
+            yaxis={"title": _title(with_unit(objective.name, objective.unit))},
         ),
         "config": CONFIG,
     }
+
+
+def front(
+    experiments: Experiments, pair: tuple[Objective, Objective], choices: Sequence[Mapping[str, Prediction]]
+) -> dict[str, Any]:
+    """Two outcomes of every row, and what is expected of the best trade-offs between them."""
+    x, y = pair
+    points = []
+    for complete, title in ((True, "every input known"), (False, "some input missing")):
+        rows = [
+            (number, row)
+            for number, row in _numbered(experiments)
+            if x.name in row.outcomes and y.name in row.outcomes and row.complete is complete
+        ]
+        points.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": title,
+                "x": [row.outcomes[x.name] for _, row in rows],
+                "y": [row.outcomes[y.name] for _, row in rows],
+                "text": [_called(number, row) for number, row in rows],
+                "hovertemplate": "%{text}: %{x}, %{y}<extra></extra>",
+                "marker": _marker(complete),
+            }
+        )
+    ordered = sorted(choices, key=lambda one: one[x.name].mean)
+    expected = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": "best trade-offs, expected ± sd",
+        "x": [one[x.name].mean for one in ordered],
+        "y": [one[y.name].mean for one in ordered],
+        "error_x": _error([one[x.name].sd for one in ordered]),
+        "error_y": _error([one[y.name].sd for one in ordered]),
+        "line": {"color": VERMILION, "width": 1.5, "dash": "dot"},
+        "marker": {"size": 10, "color": VERMILION, "symbol": "diamond"},
+        "hovertemplate": "expected %{x:.4g}, %{y:.4g}<extra></extra>",
+    }
+    return {
+        "data": [*points, expected],
+        "layout": layout(
+            showlegend=True,
+            legend={"orientation": "h", "y": 1.12, "x": 0},
+            xaxis={"title": _title(with_unit(x.name, x.unit))},
+            yaxis={"title": _title(with_unit(y.name, y.unit))},
+        ),
+        "config": CONFIG,
+    }
+
+
+def _numbered(experiments: Experiments) -> list[tuple[int, Row]]:
+    return list(zip(experiments.numbers, experiments.rows, strict=True))
+
+
+def _called(number: int, row: Row) -> str:
+    return f"row {number}" + (f" ({safe(row.id)})" if row.id else "")
+
+
+def _marker(complete: bool) -> dict[str, Any]:
+    return {"size": 8, "color": BLUE if complete else "rgba(0,0,0,0)", "line": {"color": BLUE, "width": 1.6}}
+
+
+def _error(sds: Sequence[float]) -> dict[str, Any]:
+    return {"type": "data", "array": list(sds), "color": VERMILION, "thickness": 1, "width": 3}
+
+
+def _title(text: str) -> dict[str, Any]:
+    return {"text": safe(text), "font": {"size": 13}}
 
 
 def slice_figure(
@@ -168,12 +231,12 @@ def limits(slices: Sequence[Slice], known: Sequence[float]) -> tuple[float, floa
     return low - pad, high + pad
 
 
-def known_points(experiments: Experiments, name: str) -> list[tuple[Known, float]]:
-    """The outcomes of rows that are known in a parameter."""
+def known_points(experiments: Experiments, name: str, outcome: str) -> list[tuple[Known, float]]:
+    """An outcome of the rows that are known in a parameter."""
     return [
-        (cell, row.outcome)
+        (cell, row.outcomes[outcome])
         for row in experiments.rows
-        if row.outcome is not None and isinstance(cell := row.recorded[name], Known)
+        if outcome in row.outcomes and isinstance(cell := row.recorded[name], Known)
     ]
 
 

@@ -46,11 +46,11 @@ def overview(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) ->
 
 
 def slices(
-    version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], *, progress: Progress
+    version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], outcome: str, *, progress: Progress
 ) -> tuple[list[insight.Slice], Any]:
-    """Slices through a setting, and what to expect of it."""
+    """Slices of one outcome through a setting, and what to expect of it."""
     optimizer, setting = _study(version, progress).optimizer, dict(items)
-    return insight.slices(optimizer, setting), optimizer.predict([setting])[0]
+    return insight.slices(optimizer, setting, outcome=outcome), optimizer.predict([setting])[0]
 
 
 JOBS: Mapping[str, Callable[..., Any]] = {"suggest": suggest, "gaps": gaps, "overview": overview, "slices": slices}

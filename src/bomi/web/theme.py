@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nicegui import ui
 
 from bomi import cells
 from bomi.cells import Cell
+from bomi.files import Campaign
 from bomi.space import Parameter
 
 BLUE, VERMILION, GREEN = "#2f8fcf", "#d9662b", "#2a9d7c"  # seen well on white and on black, and by the colour-blind
@@ -246,6 +247,24 @@ def shown(value: Cell, parameter: Parameter | None = None) -> str:
     text = number(value) if isinstance(value, float) else cells.text(value)
     unit = parameter.unit if parameter is not None else ""
     return f"{text}\u202f{unit}" if unit and value is not None else text
+
+
+def expected(campaign: Campaign, predicted: Any) -> list[tuple[str, str]]:
+    """What is expected of each outcome, in words: its name, and mean ± sd with its unit."""
+    by_name = predicted if isinstance(predicted, Mapping) else {campaign.objective: predicted}
+    return [
+        (one.name, with_unit(f"{number(found.mean)} ± {number(found.sd, 2)}", one.unit))
+        for one in campaign.objectives
+        if (found := by_name.get(one.name)) is not None
+    ]
+
+
+def seen(campaign: Campaign, outcomes: Any) -> list[tuple[str, str]]:
+    """Outcomes that were measured: their names, and each with its unit."""
+    by_name = outcomes if isinstance(outcomes, Mapping) else {campaign.objective: outcomes}
+    return [
+        (one.name, with_unit(number(by_name[one.name]), one.unit)) for one in campaign.objectives if one.name in by_name
+    ]
 
 
 def with_unit(text: str, unit: str) -> str:

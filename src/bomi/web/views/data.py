@@ -135,13 +135,13 @@ class DataView:
         snapshot = self.session.snapshot
         campaign, sheet = snapshot.campaign, self.session.draft.sheet
         parameter = campaign.space.parameters.get(name) if campaign else None
-        objective = campaign is not None and name == campaign.objective
-        means = parameter is not None or objective
+        objective = next((one for one in campaign.objectives if one.name == name), None) if campaign else None
+        means = parameter is not None or objective is not None
         about = ""
         if parameter is not None:
             about = f"may vary in {parameter.range_text}"
-        elif objective and campaign is not None:
-            about = f"to {campaign.goal}" + (f", in {campaign.unit}" if campaign.unit else "")
+        elif objective is not None:
+            about = objective.wish + (f", in {objective.unit}" if objective.unit else "")
         elif name.startswith(RESERVED):
             about = f"what was asked for {name.removeprefix(RESERVED)}"
         return {
@@ -407,7 +407,7 @@ class DataView:
             return (
                 True,
                 content,
-                f"{short}: a set-up with {len(campaign.space)} parameters, to {campaign.goal} {campaign.objective}",
+                f"{short}: a set-up with {len(campaign.space)} parameters, {campaign.wish}",
             )
         if snapshot.table.suffix.lower() in (".xlsx", ".xlsm"):
             raise FileError(f"{snapshot.table.name} is a workbook, which is only read; start with a CSV instead")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nicegui import background_tasks, ui
 
 from bomi import cells
-from bomi.cells import Known
+from bomi.cells import Cell, Known
 from bomi.errors import BomiError
 from bomi.space import Integer, Parameter, Real
 from bomi.web import figures, theme
@@ -16,9 +17,9 @@ from bomi.web.desk import Session
 from bomi.web.views.waiting import compute, needs, there
 
 if TYPE_CHECKING:
+    from bomi.files import Experiments
     from bomi.insight import Importance, Slice
-    from bomi.loop import Overview
-    from bomi.optimizer import Prediction
+    from bomi.loop import Overview, Recommendation
 
 
 class ProgressView:
@@ -27,11 +28,15 @@ class ProgressView:
     def __init__(self, session: Session, go: Callable[[str], None]) -> None:
         self.session = session
         self.go = go
+        self.outcome = ""
         self.setting: dict[str, Known] = {}
+        self.recommended: dict[str, Known] = {}
         self.controls: dict[str, Any] = {}
         self.plots: dict[str, ui.plotly] = {}
         self.busy = False
         self.again = False
+        self.found: Overview
+        self.experiments: Experiments
 
     def build(self) -> None:
         """Draw the view."""
@@ -63,51 +68,119 @@ class ProgressView:
         experiments = self.session.snapshot.experiments
         if experiments is None:
             return
-        campaign = experiments.campaign
-        best = found.recommendation.best
-        parameters = campaign.space.parameters
+        self.found, self.experiments = found, experiments
+        outcomes = experiments.campaign.outcomes
+        self.outcome = self.outcome if self.outcome in outcomes else outcomes[0]
+        if len(outcomes) == 1:
+            self.best(found.recommended[0])
+        else:
+            self.trade_offs(found.recommended)
+            with theme.block("line"):
+                ui.label("Below:").classes("soft")
+                chosen = ui.toggle(list(outcomes), value=self.outcome).props("no-caps unelevated dense")
+                chosen.props("padding='4px 12px'").props["aria-label"] = "Outcome"
+                chosen.on_value_change(lambda event: self.choose(str(event.value)))
+        self.below = ui.element("div").classes("stack").style("gap: 16px")
+        self.fill()
+
+    def choose(self, outcome: str) -> None:
+        """Show another outcome."""
+        self.outcome = outcome
+        self.fill()
+
+    def best(self, one: Recommendation) -> None:
+        """The best row and the recommended setting, side by side."""
+        campaign, best = self.experiments.campaign, one.best
         with theme.block("pair"):
             with theme.sheet():
                 theme.heading("Best so far")
-                ui.label(theme.with_unit(theme.number(best.seen), campaign.unit)).classes("big").mark("best-seen")
-                place = experiments.numbers.index(found.recommendation.row)
-                identity = experiments.rows[place].id
-                ui.label(f"row {found.recommendation.row}" + (f" · {identity}" if identity else "")).classes(
-                    "soft small"
-                )
-                theme.facts([(n, theme.shown(c, parameters[n])) for n, c in found.recommendation.recorded.items()])
+                ui.label(theme.seen(campaign, best.seen)[0][1]).classes("big")
+                ui.label(self.called(one)).classes("soft small")
+                theme.facts(self.settings(one.recorded))
             with theme.sheet():
                 theme.heading("Recommended setting")
-                if best.setting is None:
-                    ui.label("–").classes("big")
-                elif best.predicted is not None:
-                    expected = f"{theme.number(best.predicted.mean)} ± {theme.number(best.predicted.sd, 2)}"
-                    ui.label(theme.with_unit(expected, campaign.unit)).classes("big").mark("expected-best")
+                for _, text in theme.expected(campaign, best.predicted):
+                    ui.label(text).classes("big")
                     ui.label("expected, given all rows and their gaps").classes("soft small")
                 if best.setting is not None:
-                    theme.facts([(n, theme.shown(v, parameters[n])) for n, v in best.setting.items()])
+                    theme.facts(self.settings(best.setting))
                 if best.note:
-                    ui.label(best.note.capitalize() + ".").classes("soft small")
+                    ui.label(best.note[:1].upper() + best.note[1:] + ".").classes("soft small")
+
+    def trade_offs(self, choices: Sequence[Recommendation]) -> None:
+        """The best trade-offs between several outcomes: a figure of two of them, and the settings."""
+        campaign = self.experiments.campaign
         with theme.sheet():
-            goal = "more is better" if campaign.goal == "maximize" else "less is better"
-            theme.heading(f"{campaign.objective} over time, {goal}")
-            figure = ui.plotly(figures.outcomes(experiments)).classes("plot").style("height: 300px")
-            figure.props["role"] = "img"
-            figure.props["aria-label"] = (
-                f"{campaign.objective} of {len(experiments.rows)} experiments; the best is {theme.number(best.seen)}"
+            theme.heading("Best trade-offs")
+            ui.label(
+                f"{campaign.wish[:1].upper()}{campaign.wish[1:]}. No setting is expected to be better than one of "
+                "these in every outcome."
+            ).classes("soft small")
+            predictions = [one.best.predicted for one in choices if one.best.predicted]
+            pair = campaign.objectives[0], campaign.objectives[1]
+            figure = (
+                ui.plotly(figures.front(self.experiments, pair, predictions)).classes("plot").style("height: 340px")
             )
-        if found.importance:
-            self.importance(found.importance)
-        if found.slices and best.setting is not None and best.predicted is not None:
-            self.recommended = dict(best.setting)
-            self.slices(found.slices, best.predicted)
+            figure.props["role"] = "img"
+            figure.props["aria-label"] = f"{pair[1].name} against {pair[0].name}, with the best trade-offs"
+            with theme.block("cards").style("grid-template-columns: repeat(auto-fill, minmax(min(100%, 215px), 1fr))"):
+                for place, one in enumerate(choices, 1):
+                    self.trade_off(place, one)
+
+    def trade_off(self, place: int, one: Recommendation) -> None:
+        """One of them, with the row that came nearest to it."""
+        campaign, best = self.experiments.campaign, one.best
+        with theme.block("stack").style("border-top: 1px solid var(--line); padding-top: 12px"):
+            theme.heading(f"Trade-off {place}")
+            theme.facts([*theme.expected(campaign, best.predicted), *self.settings(best.setting or {})])
+            nearest = ", ".join(text for _, text in theme.seen(campaign, best.seen))
+            ui.label(f"Nearest so far: {nearest} ({self.called(one)})").classes("soft small")
+            if best.note:
+                ui.label(best.note).classes("soft small")
+            if best.setting is not None and best.predicted is not None:
+                ui.element("div").classes("grow")
+                theme.button("Look around it", partial(self.around, dict(best.setting)), icon="explore")
+
+    def around(self, setting: dict[str, Known]) -> None:
+        """Slices through another of the settings."""
+        self.recommended = setting
+        self.back()
+        ui.run_javascript("document.querySelector('.slices')?.scrollIntoView({behavior: 'smooth'})")
+
+    def called(self, one: Recommendation) -> str:
+        """A row, in words."""
+        identity = self.experiments.rows[self.experiments.numbers.index(one.row)].id
+        return f"row {one.row}" + (f" · {identity}" if identity else "")
+
+    def settings(self, values: Mapping[str, Cell]) -> list[tuple[str, str]]:
+        """A setting, in words."""
+        parameters = self.experiments.campaign.space.parameters
+        return [(name, theme.shown(value, parameters[name])) for name, value in values.items()]
+
+    def fill(self) -> None:
+        """What is shown of one outcome."""
+        objective = next(one for one in self.experiments.campaign.objectives if one.name == self.outcome)
+        self.below.clear()
+        with self.below:
+            with theme.sheet():
+                goals = {"maximize": "more is better", "minimize": "less is better"}
+                theme.heading(f"{objective.name} over time, {goals.get(objective.goal, objective.wish)}")
+                figure = ui.plotly(figures.outcomes(self.experiments, objective)).classes("plot").style("height: 300px")
+                figure.props["role"] = "img"
+                figure.props["aria-label"] = f"{objective.name} of {len(self.experiments.rows)} experiments over time"
+            if self.outcome in self.found.importance:
+                self.importance(self.found.importance[self.outcome])
+            middle = self.found.recommended[len(self.found.recommended) // 2].best
+            if self.outcome in self.found.slices and middle.setting is not None:
+                self.recommended = dict(middle.setting)
+                self.slices(self.found.slices[self.outcome], middle.predicted)
 
     def importance(self, found: Sequence[Importance]) -> None:
         """How much each parameter matters, as bars."""
         with theme.sheet():
             theme.heading("Which parameters matter")
             ui.label(
-                "The share of the variation of the expected outcome over the whole space: alone, and, lighter, "
+                f"The share of the variation of the expected {self.outcome} over the whole space: alone, and, lighter, "
                 "together with other parameters."
             ).classes("soft small")
             largest = max(max(one.total, one.alone) for one in found) or 1.0
@@ -125,14 +198,14 @@ class ProgressView:
 
     # --- slices ----------------------------------------------------------------------------------------------------
 
-    def slices(self, found: Sequence[Slice], predicted: Prediction) -> None:
+    def slices(self, found: Sequence[Slice], predicted: Any) -> None:
         """The expected outcome along each parameter, with a slider to move the setting."""
         campaign = self.session.snapshot.campaign
         if campaign is None:
             return
         self.setting = dict(self.recommended)
         self.controls, self.plots = {}, {}
-        with theme.sheet():
+        with theme.sheet("slices"):
             with theme.block("line between"):
                 with theme.block("stack tight"):
                     theme.heading("Around the recommended setting")
@@ -174,20 +247,16 @@ class ProgressView:
         control.props["aria-label"] = name
         self.controls[name] = (control, value, parameter)
 
-    def draw(self, found: Sequence[Slice], predicted: Prediction) -> None:
+    def draw(self, found: Sequence[Slice], predicted: Any) -> None:
         """Put slices into their figures."""
-        experiments = self.session.snapshot.experiments
-        if experiments is None:
-            return
-        campaign = experiments.campaign
-        outcomes = [row.outcome for row in experiments.rows if row.outcome is not None]
+        experiments = self.experiments
+        outcomes = [row.outcomes[self.outcome] for row in experiments.rows if self.outcome in row.outcomes]
         ends = figures.limits(found, outcomes)
-        text = f"{theme.number(predicted.mean)} ± {theme.number(predicted.sd, 2)}"
-        self.here.text = theme.with_unit(text, campaign.unit)
+        self.here.text = dict(theme.expected(experiments.campaign, predicted))[self.outcome]
         for one in found:
             _, value, parameter = self.controls[one.parameter]
             value.text = theme.shown(self.setting[one.parameter], parameter)
-            known = figures.known_points(experiments, one.parameter)
+            known = figures.known_points(experiments, one.parameter, self.outcome)
             figure = figures.slice_figure(one, parameter, self.setting[one.parameter], ends, known)
             self.plots[one.parameter].update_figure(figure)
 
@@ -218,7 +287,7 @@ class ProgressView:
             try:
                 while True:
                     self.again = False
-                    found, predicted = await self.session.compute("slices", tuple(self.setting.items()))
+                    found, predicted = await self.session.compute("slices", tuple(self.setting.items()), self.outcome)
                     if not self.again:
                         break
                 if there(self.place):

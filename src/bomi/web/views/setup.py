@@ -19,6 +19,7 @@ from bomi.web import theme
 from bomi.web.desk import Session
 
 KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
+GOALS = {"maximize": "maximize", "minimize": "minimize", "target": "reach a value"}
 NEW = "a new parameter"
 
 
@@ -141,17 +142,17 @@ class SetupView:
         """Fields for the objective, the parameters and the rest."""
         self.fields: dict[str, Any] = {}
         self.parameters: list[ParameterForm] = []
-        objective = _section(self.document, "objective")
         method = _section(self.document, "method")
-        with theme.sheet():
-            theme.heading("Outcome")
-            with theme.block("form"):
-                names = list(self.session.snapshot.sheet.columns) if self.session.snapshot.sheet else []
-                self.fields["name"] = self.input("Column of the outcome", objective.get("name", ""), names)
-                self.fields["goal"] = self.select(
-                    "Goal", {"maximize": "maximize", "minimize": "minimize"}, objective.get("goal", "maximize")
-                )
-                self.fields["unit"] = self.input("Unit", objective.get("unit", ""))
+        theme.heading("Outcome")
+        self.outcomes: list[OutcomeForm] = []
+        self.outcome_list = ui.element("div").classes("stack")
+        single = _section(self.document, "objective")
+        several = _section(self.document, "objectives") or {str(single.get("name", "")): single}
+        with self.outcome_list:
+            for name, spec in several.items():
+                self.outcomes.append(OutcomeForm(self, name, spec if isinstance(spec, Mapping) else {}))
+        with theme.block("line"):
+            theme.button("Add an outcome", self.add_outcome, icon="add")
         theme.heading("Parameters")
         self.list = ui.element("div").classes("stack")
         with self.list:
@@ -172,7 +173,7 @@ class SetupView:
                     {"error": "are an error", "keep": "are kept; suggestions stay inside"},
                     self.document.get("out_of_bounds", "error"),
                 )
-        known = {"objective", "parameters", "method", "out_of_bounds"}
+        known = {"objective", "objectives", "parameters", "method", "out_of_bounds"}
         if others := [key for key in self.document if key not in known]:
             theme.note(f"Kept as it is: {', '.join(others)}. It can be changed as text.")
         if self.before and b"#" in self.before:
@@ -197,18 +198,33 @@ class SetupView:
         with self.list:
             self.parameters.append(ParameterForm(self, "", {"range": ["", ""]}))
 
-    def remove(self, one: ParameterForm) -> None:
-        """A parameter less."""
+    def add_outcome(self) -> None:
+        """Another outcome."""
         self.changed()
-        self.parameters.remove(one)
+        with self.outcome_list:
+            self.outcomes.append(OutcomeForm(self, "", {}))
+
+    def remove(self, one: ParameterForm | OutcomeForm) -> None:
+        """A parameter or an outcome less."""
+        self.changed()
+        forms: list[Any] = self.parameters if isinstance(one, ParameterForm) else self.outcomes
+        forms.remove(one)
         one.box.delete()
 
     def collected(self) -> dict[str, Any]:
         """The document that the fields say; what the form does not know stays as it was."""
         made = copy.deepcopy(self.document)
-        made["objective"] = {**_section(made, "objective"), "name": str(self.fields["name"].value or "").strip()}
-        made["objective"]["goal"] = self.fields["goal"].value
-        _put(made["objective"], "unit", str(self.fields["unit"].value or "").strip())
+        for key in ("objective", "objectives"):
+            made.pop(key, None)
+        if not self.outcomes:
+            raise FileError("there is no outcome; add one, called like its column in the table")
+        wanted = {str(one.name.value or "").strip(): one.collected() for one in self.outcomes}
+        if "" in wanted or len(wanted) < len(self.outcomes):
+            raise FileError("each outcome needs a name of its own, the same as its column in the table")
+        if len(wanted) > 1:
+            made["objectives"] = wanted
+        else:
+            made["objective"] = next({"name": name, **section} for name, section in wanted.items())
         parameters: dict[str, Any] = {}
         for one in self.parameters:
             name = str(one.name.value or "").strip()
@@ -258,6 +274,37 @@ class SetupView:
             else:
                 left.append(line)
         return "\n".join(left) or "Something is not right yet; see the parameters below."
+
+
+class OutcomeForm:
+    """The fields of one outcome."""
+
+    def __init__(self, view: SetupView, name: str, spec: Mapping[str, Any]) -> None:
+        columns = list(view.session.snapshot.sheet.columns) if view.session.snapshot.sheet else []
+        with theme.sheet() as self.box:
+            self.box.props["aria-label"] = name or "a new outcome"
+            with theme.block("parameter") as line, theme.block("form"):
+                self.name = view.input("Column of the outcome", name, columns).classes("name")
+                self.goal = view.select("Goal", GOALS, spec.get("goal", "maximize"))
+                self.target = view.input("Value wanted", _number_text(spec.get("target", "")))
+                self.unit = view.input("Unit", spec.get("unit", ""))
+            with line:
+                remove = ui.button(icon="delete_outline", on_click=lambda: view.remove(self)).props("flat dense round")
+                remove.tooltip("Remove").props["aria-label"] = f"Remove {name or 'a new outcome'}"
+        self.goal.on_value_change(self.fit)
+        self.fit()
+
+    def fit(self) -> None:
+        """A value is asked for only where one is wanted."""
+        self.target.set_visibility(self.goal.value == "target")
+
+    def collected(self) -> dict[str, Any]:
+        """The section of the document."""
+        made: dict[str, Any] = {"goal": self.goal.value}
+        if self.goal.value == "target":
+            made["target"] = _number(self.target.value)
+        _put(made, "unit", str(self.unit.value or "").strip())
+        return made
 
 
 class ParameterForm:

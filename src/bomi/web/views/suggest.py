@@ -12,8 +12,8 @@ from bomi import cells
 from bomi.errors import BomiError
 from bomi.files import Campaign, append
 from bomi.files.draft import enter
-from bomi.files.experiments import FAILED
-from bomi.observations import Row
+from bomi.objectives import ERROR
+from bomi.observations import FAILED, Row
 from bomi.space import RESERVED, Integer, Real
 from bomi.web import theme
 from bomi.web.desk import Session
@@ -105,14 +105,10 @@ class SuggestView:
                 ui.label(f"Suggestion {place + 1}").classes("soft")
                 if reason:
                     ui.label(kind).classes("badge")
-            if predicted is not None:
+            for name, text in theme.expected(campaign, predicted):
                 with theme.block("stack tight"):
-                    ui.label(
-                        theme.with_unit(
-                            f"{theme.number(predicted.mean)} ± {theme.number(predicted.sd, 2)}", campaign.unit
-                        )
-                    ).classes("big")
-                    ui.label(f"expected {campaign.objective}").classes("soft small")
+                    ui.label(text).classes("big")
+                    ui.label(f"expected {name}").classes("soft small")
             theme.facts([(name, theme.shown(value, parameters[name])) for name, value in advice.suggestion.items()])
             said = reason or advice.why
             ui.label(said[:1].upper() + said[1:] + ".").classes("soft small")
@@ -149,11 +145,10 @@ class SuggestView:
         self.waiting.clear()
         if experiments is None or campaign is None:
             return
-        failed = set(experiments.failed)
         rows = [
             (place, number, row)
             for place, (number, row) in enumerate(zip(experiments.numbers, experiments.rows, strict=True))
-            if row.pending and number not in failed
+            if not row.failed and len(row.outcomes) < len(campaign.outcomes)
         ]
         with self.waiting:
             theme.heading("Waiting for a result")
@@ -169,12 +164,9 @@ class SuggestView:
                         with theme.block("line between"):
                             theme.heading(f"Experiment {row.id}" if row.id else f"Row {number}")
                             ui.label(f"row {number}").classes("soft small")
-                        theme.facts(
-                            [
-                                (name, theme.shown(cell, campaign.space.parameters[name]))
-                                for name, cell in row.recorded.items()
-                            ]
-                        )
+                        parameters = campaign.space.parameters
+                        inputs = [(name, theme.shown(cell, parameters[name])) for name, cell in row.recorded.items()]
+                        theme.facts([*inputs, *theme.seen(campaign, row.outcomes)])
                         ui.element("div").classes("grow")
                         theme.button("Enter result", open_result, icon="edit", primary=True)
 
@@ -191,16 +183,14 @@ class ResultDialog:
         self.snapshot = session.snapshot
         self.choices: dict[str, ui.toggle] = {}
         self.others: dict[str, Any] = {}
-        unit = f" ({campaign.unit})" if campaign.unit else ""
+        self.outcomes: dict[str, ui.input] = {}
         with ui.dialog(value=True) as self.dialog, ui.card().style("width: 740px; max-width: 95vw; gap: 14px"):
             theme.heading(f"Result of experiment {row.id}" if row.id else "Result")
             with theme.block("line"):
-                self.outcome = (
-                    ui.input(f"{campaign.objective}{unit}")
-                    .props("outlined autofocus inputmode=decimal")
-                    .style("width: 220px")
-                    .on("keydown.enter", self.save)
-                )
+                for place_, one in enumerate(campaign.objectives):
+                    self.outcome(one.name, f"{one.name} ({one.unit})" if one.unit else one.name, first=not place_)
+                    if self.column(one.name + ERROR) is not None:
+                        self.outcome(one.name + ERROR, "its standard error, if known")
                 self.failed = ui.checkbox("It failed: there is no outcome", on_change=self.changed)
             ui.label("What were the settings in fact?").classes("soft")
             with theme.block("stack").style("width: 100%"):
@@ -215,6 +205,13 @@ class ResultDialog:
         """What the row holds in a column, if there is one."""
         columns = self.snapshot.sheet.columns if self.snapshot.sheet else {}
         return columns[name][self.place] if name in columns else None
+
+    def outcome(self, name: str, label: str, *, first: bool = False) -> None:
+        """A field for what was measured."""
+        field = ui.input(label, value=self.column(name) or "").props("outlined inputmode=decimal")
+        self.outcomes[name] = field.style("width: 220px").on("keydown.enter", self.save)
+        if first:
+            field.props("autofocus")
 
     def parameter(self, name: str) -> None:
         """One parameter's choice."""
@@ -244,7 +241,8 @@ class ResultDialog:
         """Show the fields that are needed."""
         for name, choice in self.choices.items():
             self.others[name].set_visibility(choice.value == OTHER)
-        self.outcome.set_enabled(not self.failed.value)
+        for field in self.outcomes.values():
+            field.set_enabled(not self.failed.value)
 
     def texts(self) -> dict[str, str]:
         """The cells to write."""
@@ -259,10 +257,12 @@ class ResultDialog:
                     raise BomiError(f"{name}: type the other value, or choose “{UNKNOWN}”")
             elif choice.value == AS_ASKED and sheet is not None:
                 found[name] = sheet.columns[RESERVED + name][self.place]
-        outcome = FAILED if self.failed.value else str(self.outcome.value or "").strip()
-        if cells.is_unknown(outcome):
+        if self.failed.value:
+            return {**found, **dict.fromkeys(self.campaign.outcomes, FAILED)}
+        told = {name: str(field.value or "").strip() for name, field in self.outcomes.items()}
+        if all(cells.is_unknown(told[name]) for name in self.campaign.outcomes):
             raise BomiError(f"{self.campaign.objective}: type what came out, or mark it as failed")
-        return {**found, self.campaign.objective: outcome}
+        return {**found, **told}
 
     def save(self) -> None:
         """Write it down."""

@@ -1,0 +1,95 @@
+"""What is wanted of an outcome: as much of it as possible, as little, or a certain value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bomi.errors import SpaceError
+
+MAXIMIZE, MINIMIZE, TARGET = GOALS = ("maximize", "minimize", "target")
+ERROR = ".sd"  # what follows the name of an outcome in that of the column with its known standard errors
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An outcome and what is wanted of it; `target` is the value wanted, where the goal is one."""
+
+    name: str
+    goal: str = MAXIMIZE
+    target: float | None = None
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise SpaceError(f"an objective needs a name, but got {self.name!r}")
+        if self.goal not in GOALS:
+            raise SpaceError(f"goal must be 'maximize', 'minimize' or ('target', value), but got {self.goal!r}")
+        finite = isinstance(self.target, int | float) and not isinstance(self.target, bool)
+        if (self.goal == TARGET) != (finite and math.isfinite(self.target or 0.0)):
+            raise SpaceError(
+                f"a target goes with the goal 'target' and is a finite number, as in ('target', 7.0); "
+                f"objective {self.name!r} got the goal {self.goal!r} and the target {self.target!r}"
+            )
+
+    @property
+    def sign(self) -> float:
+        """What makes more of the outcome better: -1 where less is."""
+        return -1.0 if self.goal == MINIMIZE else 1.0
+
+    def merit(self, outcome: float) -> float:
+        """How good an outcome is, larger is better: the outcome, its negative, or that of its distance to the target.
+
+        >>> Objective("pH", "target", 7.0).merit(6.5)
+        -0.5
+        """
+        return self.sign * outcome if self.target is None else -abs(outcome - self.target)
+
+    @property
+    def wish(self) -> str:
+        """In words.
+
+        >>> Objective("pH", "target", 7.0).wish
+        'pH near 7'
+        """
+        return f"{self.goal} {self.name}" if self.target is None else f"{self.name} near {self.target:g}"
+
+
+def objective_of(name: str, goal: object = MAXIMIZE, unit: str = "") -> Objective:
+    """An outcome with a goal as users write it: "maximize", "minimize" or ("target", 7.0); or an `Objective`."""
+    if isinstance(goal, Objective):
+        return replace(goal, name=name)
+    if isinstance(goal, Sequence) and not isinstance(goal, str) and len(goal) == 2 and goal[0] == TARGET:
+        return Objective(name, TARGET, goal[1], unit)
+    return Objective(name, goal, None, unit)  # type: ignore[arg-type]  # it checks itself
+
+
+def read_objectives(objective: str | Mapping[str, object], goal: object = None) -> tuple[Objective, ...]:
+    """One outcome by name and goal, or several as a mapping of name to goal.
+
+    >>> [one.wish for one in read_objectives({"yield": "maximize", "impurity": "minimize"})]
+    ['maximize yield', 'minimize impurity']
+    """
+    if isinstance(objective, Mapping):
+        if goal is not None:
+            raise SpaceError(f"each of several objectives brings its own goal, but got goal={goal!r} beside them")
+        if not objective:
+            raise SpaceError("there must be at least one objective, but got none")
+        return tuple(objective_of(name, wanted) for name, wanted in objective.items())
+    return (objective_of(objective, MAXIMIZE if goal is None else goal),)
+
+
+def check_names(objectives: Sequence[Objective], taken: Sequence[str], reserved: str) -> None:
+    """Refuse outcomes called like a parameter, like each other, or like a column with a meaning of its own."""
+    names = [objective.name for objective in objectives]
+    for name in names:
+        errors = [other + ERROR for other in names]
+        if name in taken or name in errors or name.startswith(reserved) or names.count(name) > 1:
+            raise SpaceError(f"an objective needs a name of its own, that no parameter or column has, but got {name!r}")
+    for parameter in taken:
+        if parameter in errors:
+            raise SpaceError(
+                f"{parameter!r} is the column for standard errors of {parameter.removesuffix(ERROR)!r}; "
+                "a parameter needs another name"
+            )
