@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bomi.errors import FileError, TableError
 from bomi.files import Campaign, Edit, read_experiments, read_sheet, save_edits, summarize, take_snapshot
 from bomi.files.draft import Draft, cell_problems, enter, marks, other_problems
-from bomi.files.edits import edited, locate, replace_file, see
+from bomi.files.edits import edited, locate, locate_removals, removals, replace_file, see
 from bomi.files.sheet import parse_sheet
 from bomi.files.template import EXAMPLE_CAMPAIGN, EXAMPLE_TABLE, empty_table
 
@@ -142,6 +142,40 @@ def test_many_who_save_at_once_lose_nothing(lab):
     assert sorted(now.columns["note"][4:]) == ["n0", "n1", "n2", "n3"]
 
 
+@given(sheets())
+def test_a_row_that_is_removed_takes_its_own_lines_with_it_and_no_others(given_):
+    content, (row, _), _ = given_
+    before = parse_sheet(PATH, content, ["c0", "c1"])
+    after, conflicts = edited(before, [], removed=removals(before, [row]))
+    first, last = before.numbers[row] - 1, before.ends[row + 1]
+    assert after == "".join(before.lines[:first] + before.lines[last:]).encode()
+    assert conflicts == []
+
+
+def test_a_row_is_removed_only_as_it_was_seen():
+    seen = parse_sheet(PATH, b"id,x\n1,10\n2,20\n3,30\n")
+    gone = removals(seen, [0, 2])
+    # It moved, and got a blank column: it is the same row.
+    moved = parse_sheet(PATH, b"id,x,asked.x\n3,30,\n2,20,\n1,10,\n")
+    assert edited(moved, [], removed=gone) == (b"id,x,asked.x\n2,20,\n", [])
+    # Somebody wrote into one of them.
+    content, conflicts = edited(parse_sheet(PATH, b"id,x\n1,10\n2,20\n3,31\n"), [], [{"x": "40"}], gone)
+    assert content == b"id,x\n2,20\n3,31\n,40\n"
+    assert [str(one) for one in conflicts] == [
+        "row 4: you removed it, but it, or a row like it, was changed or removed meanwhile"
+    ]
+
+
+def test_of_two_rows_that_are_alike_two_people_do_not_remove_both():
+    seen = parse_sheet(PATH, b"x,y\n1,a\n1,a\n2,b\n")
+    one = removals(seen, [1])
+    assert edited(seen, [], removed=one) == (b"x,y\n1,a\n2,b\n", [])
+    places, conflicts = locate_removals(parse_sheet(PATH, b"x,y\n1,a\n2,b\n"), one)
+    assert (places, len(conflicts)) == (set(), 1)
+    moved = parse_sheet(PATH, b"x,y\n0,z\n9,q\n1,a\n1,a\n")
+    assert edited(moved, [], removed=removals(seen, [0, 1]))[0] == b"x,y\n0,z\n9,q\n"
+
+
 def test_a_file_that_changed_is_not_replaced(tmp_path):
     path = tmp_path / "campaign.toml"
     replace_file(path, b"one", expected=None)
@@ -198,6 +232,32 @@ def test_a_draft_moves_onto_a_newer_version(lab):
     lab.unlink()
     gone, conflicts = draft.rebased(take_snapshot(lab))
     assert (gone.count, len(conflicts)) == (0, 2)
+
+
+def test_a_draft_without_some_rows(lab):
+    lines = TABLE.splitlines(keepends=True)
+    draft = Draft(take_snapshot(lab)).with_row().typed(1, "note", "lost").typed(2, "note", "kept")
+    less = draft.without([1, 4])
+    assert (less.count, less.origins, len(less.sheet.rows)) == (2, [0, 2, 3], 3)
+    # Places are those of the rows that are left; lines those of the file.
+    less = less.typed(2, "strength", "soon").without([0])
+    assert list(cell_problems(less.result)) == [(1, "strength")]
+    less = less.typed(1, "strength", "171")
+    with pytest.raises(FileError, match="there is no such row"):
+        less.without([2])
+    assert lab.read_text(encoding="utf-8") == TABLE
+    # Somebody adds a row at the top, and writes into one of those that were removed.
+    lab.write_text(lines[0] + "0,310,,,,,\n" + "".join(lines[1:]).replace("first", "theirs"), encoding="utf-8")
+    moved, conflicts = less.rebased(take_snapshot(lab))
+    assert [(one.edit.number, one.now) for one in conflicts] == [(2, None)]
+    assert ([removal.number for removal in moved.removed], moved.count) == ([4], 3)
+    assert moved.save() == []
+    now = read_sheet(lab)
+    assert now.columns["id"] == ["0", "1", "3", "4"]
+    assert now.columns["strength"][3] == "171"
+    assert now.columns["note"][1:3] == ["theirs", "kept"]
+    lab.unlink()
+    assert len(moved.rebased(take_snapshot(lab))[1]) == 3
 
 
 def test_marks_say_what_is_special(lab):

@@ -1,7 +1,7 @@
 """campaign.toml and experiments.csv: read, check, append; never loses a cell it does not understand."""
 
 from bomi.files.campaign import Campaign, Guess, campaign_path, guess, write_guess
-from bomi.files.edits import Conflict, Edit, save_edits
+from bomi.files.edits import Conflict, Edit, Removal, save_edits
 from bomi.files.experiments import Experiments, Ledger, Summary, append, ledger, read_experiments, summarize
 from bomi.files.sheet import Sheet, read_sheet
 from bomi.files.snapshot import Snapshot, take_snapshot
@@ -13,6 +13,7 @@ __all__ = [
     "Experiments",
     "Guess",
     "Ledger",
+    "Removal",
     "Sheet",
     "Snapshot",
     "Summary",

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bomi import cells
 from bomi.cells import Interval, Normal
 from bomi.errors import CellError, FileError, TableError
-from bomi.files.edits import Conflict, Edit, edited, locate, save_edits, see
+from bomi.files.edits import (
+    Conflict,
+    Edit,
+    Removal,
+    edited,
+    locate,
+    locate_removals,
+    removals,
+    save_edits,
+    see,
+)
 from bomi.files.experiments import column_names
 from bomi.files.sheet import Sheet
 from bomi.files.snapshot import Snapshot, assess
@@ -19,23 +29,24 @@ from bomi.space import Integer, Real
 
 @dataclass(frozen=True)
 class Draft:
-    """The table as it was read, the cells typed anew since, and rows added at its end."""
+    """The table as it was read, the cells typed anew since, rows added at its end, and rows removed."""
 
     base: Snapshot
     edits: tuple[Edit, ...] = ()
     added: tuple[Mapping[str, str], ...] = ()
+    removed: tuple[Removal, ...] = ()
 
     @property
     def count(self) -> int:
         """How many changes are not saved."""
-        return len(self.edits) + len(self.added)
+        return len(self.edits) + len(self.added) + len(self.removed)
 
     @cached_property
     def result(self) -> Snapshot:
         """What the file would be if it were saved now."""
         if not self.count or self.base.sheet is None:
             return self.base
-        content, _ = edited(self.base.sheet, self.edits, self.added)
+        content, _ = edited(self.base.sheet, self.edits, self.added, self.removed)
         return assess(replace(self.base, content=content))
 
     @property
@@ -45,17 +56,25 @@ class Draft:
             raise FileError(self.result.table_fault or "there is no table yet")
         return self.result.sheet
 
+    @cached_property
+    def origins(self) -> list[int]:
+        """Where the rows stood in the table as it was read; rows added since come after them."""
+        numbers = self.base.sheet.numbers if self.base.sheet else []
+        gone = {removal.number for removal in self.removed}
+        return [place for place, number in enumerate(numbers) if number not in gone]
+
     def typed(self, place: int, column: str, text: str) -> Draft:
         """With one cell typed anew; as it was before, it is no change any more. An error changes nothing."""
         sheet, base = self.sheet, self.base.sheet
         if base is None or not 0 <= place < len(sheet.rows) or column not in sheet.columns:
             raise FileError(f"there is no cell in column {column!r} of that row")
-        if place >= len(base.rows):
-            number = place - len(base.rows)
+        if place >= len(self.origins):
+            number = place - len(self.origins)
             rows = [{**row, column: text} if i == number else row for i, row in enumerate(self.added)]
             changed = replace(self, added=tuple(rows))
         else:
-            edit = Edit(base.numbers[place], see(base, place), column, text)
+            origin = self.origins[place]
+            edit = Edit(base.numbers[origin], see(base, origin), column, text)
             others = tuple(e for e in self.edits if (e.number, e.column) != (edit.number, column))
             changed = replace(self, edits=others if edit.seen[column] == text else (*others, edit))
         if len(changed.sheet.rows) != len(sheet.rows):  # a cell that cannot be written is told now, not on saving
@@ -68,22 +87,37 @@ class Draft:
         blank = dict.fromkeys(names, "?")
         return replace(self, added=(*self.added, {**blank, **(row or {})}))
 
+    def without(self, places: Collection[int]) -> Draft:
+        """Without some rows, and without what was typed into them."""
+        old, base = len(self.origins), self.base.sheet
+        if base is None or not all(0 <= place < old + len(self.added) for place in places):
+            raise FileError("there is no such row")
+        gone = removals(base, [self.origins[place] for place in places if place < old])
+        numbers = {removal.number for removal in gone}
+        return replace(
+            self,
+            edits=tuple(edit for edit in self.edits if edit.number not in numbers),
+            added=tuple(row for place, row in enumerate(self.added, old) if place not in places),
+            removed=(*self.removed, *gone),
+        )
+
     def rebased(self, now: Snapshot) -> tuple[Draft, list[Conflict]]:
         """The same changes on top of a newer version of the file, and those that it leaves no room for."""
         if now.sheet is None:
-            return Draft(now), [Conflict(edit, None) for edit in self.edits]
+            return Draft(now), [Conflict(change) for change in (*self.edits, *self.removed)]
         places, conflicts = locate(now.sheet, self.edits)
+        gone, kept = locate_removals(now.sheet, self.removed)
         made = tuple(
             Edit(now.sheet.numbers[row], see(now.sheet, row), now.sheet.header[column], text)
             for (row, column), text in places.items()
             if now.sheet.columns[now.sheet.header[column]][row] != text
         )
-        return Draft(now, made, self.added), conflicts
+        return Draft(now, made, self.added, removals(now.sheet, gone)), conflicts + kept
 
     def save(self) -> list[Conflict]:
         """Write the changes that fit into the file as it is now; returns the others."""
         names = column_names(self.base.campaign) if self.base.campaign else ()
-        return save_edits(self.base.table, self.edits, self.added, names=names)
+        return save_edits(self.base.table, self.edits, self.added, self.removed, names=names)
 
 
 def enter(base: Snapshot, place: int, texts: Mapping[str, str]) -> None:

@@ -1,13 +1,13 @@
-"""Cells typed anew in a table that others may be writing to: what changed meanwhile is told, never overwritten.
+"""Changes of a table that others may be writing to: what changed meanwhile is told, never overwritten.
 
 An edit carries its row as it was seen. On saving, the row is looked for in the file as it is now: by its id where the
 table has ids, else by all its cells. If the cell reads as it was seen, it is written; if not, somebody was faster, and
-the edit comes back as a conflict.
+the edit comes back as a conflict. A row is removed only if all its cells read as they were seen.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,14 +31,25 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Conflict:
-    """An edit that was not made, as its cell now holds something else; None if its row or column is gone."""
+class Removal:
+    """A row to be removed: the line it began at, what it held when it was seen, and how many rows held just that."""
 
-    edit: Edit
-    now: str | None
+    number: int
+    seen: Mapping[str, str]
+    alike: int = 1
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A change that was not made, as its cell now holds something else; None if its row or column is gone."""
+
+    edit: Edit | Removal
+    now: str | None = None
 
     def __str__(self) -> str:
         edit = self.edit
+        if isinstance(edit, Removal):
+            return f"row {edit.number}: you removed it, but it, or a row like it, was changed or removed meanwhile"
         found = "is no longer there" if self.now is None else f"now says {self.now!r}"
         return f"row {edit.number}, column {edit.column!r}: you typed {edit.text!r}, but the cell {found}"
 
@@ -83,26 +94,70 @@ def _row(sheet: Sheet, edit: Edit, by_id: Mapping[str, int], by_number: Mapping[
     return alike[0] if len(alike) == 1 else None
 
 
+def removals(sheet: Sheet, places: Collection[int]) -> tuple[Removal, ...]:
+    """The removals of some rows of a table, by their places."""
+    if not places:
+        return ()
+    alike = _by_content(sheet)
+    rows = [(sheet.numbers[place], see(sheet, place)) for place in sorted(places)]
+    return tuple(Removal(number, seen, len(alike[_content(seen)])) for number, seen in rows)
+
+
+def locate_removals(sheet: Sheet, removed: Sequence[Removal]) -> tuple[set[int], list[Conflict]]:
+    """The places of the rows to be removed in a table as it is now, and the removals of rows that changed.
+
+    Of rows that are alike, one that somebody else removed may be the one that was meant: then none is.
+    """
+    places: set[int] = set()
+    conflicts = []
+    alike = _by_content(sheet) if removed else {}
+    for removal in removed:
+        found = alike.get(_content(removal.seen), [])
+        if len(found) != removal.alike:
+            conflicts.append(Conflict(removal))
+            continue
+        left = [place for place in found if place not in places]
+        places.update([place for place in left if sheet.numbers[place] == removal.number] or left[:1])
+    return places, conflicts
+
+
+def _content(seen: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    """What a row says; a column that is blank in it may come and go."""
+    return frozenset((name, text) for name, text in seen.items() if text.strip())
+
+
+def _by_content(sheet: Sheet) -> Mapping[frozenset[tuple[str, str]], list[int]]:
+    found = defaultdict(list)
+    for place in range(len(sheet.rows)):
+        found[_content(see(sheet, place))].append(place)
+    return found
+
+
 def edited(
-    sheet: Sheet, edits: Sequence[Edit], added: Sequence[Mapping[str, str]] = ()
+    sheet: Sheet,
+    edits: Sequence[Edit],
+    added: Sequence[Mapping[str, str]] = (),
+    removed: Sequence[Removal] = (),
 ) -> tuple[bytes, list[Conflict]]:
-    """The file with the edits that fit and with rows added at its end; and the edits that do not fit."""
+    """The file with the changes that fit, and with rows added at its end; and the changes that do not fit."""
     places, conflicts = locate(sheet, edits)
-    content = sheet.retyped(places)
+    gone, kept = locate_removals(sheet, removed)
+    content = sheet.retyped(places, without=gone)
     if added:
         content = parse_sheet(sheet.path, content, sheet.header).append([], [dict(row) for row in added])
-    return content, conflicts
+    return content, conflicts + kept
 
 
 def save_edits(
     path: Path,
     edits: Sequence[Edit],
     added: Sequence[Mapping[str, str]] = (),
+    removed: Sequence[Removal] = (),
     *,
     names: Collection[str] = (),
     whole: bool = False,
 ) -> list[Conflict]:
-    """Write edits and new rows into a table as it is now, and keep the version before as `.bak`; returns conflicts.
+    """Write changes into a table as it is now, and keep the version before as `.bak`; returns conflicts.
 
     With `whole`, a conflict is an error and nothing is written.
     """
@@ -110,7 +165,7 @@ def save_edits(
 
     def change(content: bytes) -> bytes:
         nonlocal conflicts
-        new, conflicts = edited(parse_sheet(path, content, names), edits, added)
+        new, conflicts = edited(parse_sheet(path, content, names), edits, added, removed)
         if whole and conflicts:
             raise FileError("\n".join(map(str, conflicts)))
         return new

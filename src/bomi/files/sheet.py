@@ -111,8 +111,11 @@ class Sheet:
         lines[last:last] = new
         return self._encoded(lines)
 
-    def retyped(self, changes: Mapping[tuple[int, int], str]) -> bytes:
-        """The file with some cells typed anew, by place of row and column; every other byte is as it was."""
+    def retyped(self, changes: Mapping[tuple[int, int], str], *, without: Collection[int] = ()) -> bytes:
+        """The file with some cells typed anew, by place of row and column, and without some rows, by place.
+
+        Every other byte is as it was.
+        """
         if self.lines is None:
             raise FileError(f"{self.path.name} is a workbook, which is only read; save it as CSV to edit it")
         lines: list[str] = list(self.lines)
@@ -128,6 +131,9 @@ class Sheet:
             for column, text in texts.items():
                 pieces[column] = self._typed(text)
             lines[first:last] = [self.separator.join(pieces) + end, *[""] * (last - first - 1)]
+        for row in without:
+            first, last = self.numbers[row] - 1, self.ends[row + 1]
+            lines[first:last] = [""] * (last - first)
         return self._encoded(lines)
 
     def _encoded(self, lines: Sequence[str]) -> bytes:
