@@ -175,6 +175,43 @@ def test_editing_marks_problems_at_the_cell_and_saves_only_on_demand(lab, served
     assert rows(lab)[0]["note"] == 'a, "quoted" note'
 
 
+def test_rows_are_removed_once_that_is_said_and_saved(lab, served, tab):
+    address = served(lab).address
+    page = tab(address)
+    before = lab.read_text(encoding="utf-8").splitlines(keepends=True)
+    for row in (1, 3):
+        page.locator(f'.ag-row[row-id="{row}"] .ag-checkbox-input').first.check()
+    button(page, "Remove 2 rows").click()
+    page.get_by_text("Row 3: H02").wait_for()
+    button(page, "Keep").click()
+    page.get_by_role("dialog").wait_for(state="detached")
+    # With the keyboard: Space selects the row of a cell, Ctrl+Delete asks.
+    page.locator('.ag-row[row-id="3"] .ag-checkbox-input').first.uncheck()
+    cell(page, 5, 0).click()
+    page.keyboard.press("Space")
+    button(page, "Remove 2 rows").wait_for()
+    page.keyboard.press("Control+Delete")
+    page.get_by_text("Row 7: H06").wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Remove 2 rows").click()
+    page.get_by_text("38 rows, 37 with an outcome").wait_for()
+    button(page, "Remove").wait_for(state="hidden")
+    assert cell(page, 1, 0).inner_text() == "H03"
+    assert page.locator(".ag-row-selected").count() == 0
+    assert lab.read_text(encoding="utf-8") == "".join(before)
+    # What is typed goes to the row that it is typed into, and somebody else's change of a removed row is kept.
+    retype(page, 1, 7, "Ann")
+    other = tab(address)
+    retype(other, 5, 7, "Eve")
+    button(other, "Save 1 change").click()
+    page.get_by_text("row 7: you removed it, but it, or a row like it, was changed").wait_for()
+    page.get_by_text("39 rows, 38 with an outcome").wait_for()
+    button(page, "Save 2 changes").click()
+    page.get_by_text("Saved; the version before is heat-treatment.csv.bak").wait_for()
+    now = {row["id"]: row["operator"] for row in rows(lab)}
+    assert (len(now), "H02" in now, now["H03"], now["H06"]) == (39, False, "Ann", "Eve")
+    assert next(line for line in before if line.startswith("H04")) in lab.read_text(encoding="utf-8")
+
+
 def test_two_tabs_and_a_spreadsheet_lose_nothing(lab, served, tab):
     address = served(lab).address
     one, two = tab(address), tab(address)

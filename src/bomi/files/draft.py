@@ -104,7 +104,7 @@ class Draft:
     def rebased(self, now: Snapshot) -> tuple[Draft, list[Conflict]]:
         """The same changes on top of a newer version of the file, and those that it leaves no room for."""
         if now.sheet is None:
-            return Draft(now), [Conflict(change) for change in (*self.edits, *self.removed)]
+            return Draft(now), [*map(Conflict, self.edits), *map(Conflict, self.removed)]
         places, conflicts = locate(now.sheet, self.edits)
         gone, kept = locate_removals(now.sheet, self.removed)
         made = tuple(

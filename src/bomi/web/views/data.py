@@ -34,6 +34,7 @@ _FILL = """params => setTimeout(() => {
   const spare = room + pinned - used;
   if (spare > 0) params.api.setColumnWidths([{ key: last, newWidth: last.getActualWidth() + spare }]);
 }, 50)"""
+_SELECTED = "() => emit(getElement({}).api.getSelectedNodes().map(node => node.id))"
 _LEGEND = {
     "gap": "missing",
     "uncertain": "uncertain",
@@ -62,6 +63,7 @@ class DataView:
         self.grid: ui.aggrid | None = None
         self._rows: dict[str, dict[str, Any]] = {}
         self._shown: Snapshot | None = None
+        self._selected: list[int] = []
 
     def build(self) -> None:
         """Draw the view."""
@@ -80,9 +82,12 @@ class DataView:
         if snapshot.sheet is None:
             self.nothing_yet(snapshot)
             return
-        with theme.block("line"):
+        with theme.block("line").style("min-height: 32px"):
             for kind, text in _LEGEND.items():
                 theme.key(kind, text)
+            self.remove_button = theme.button("Remove", self.ask_removal, icon="delete_outline")
+            self.remove_button.props("dense").style("padding: 0 10px; margin-left: auto").set_visibility(False)
+            self.remove_button.tooltip("Ctrl+Delete in the table")
         self.table(snapshot)
         self.tell()
 
@@ -107,7 +112,13 @@ class DataView:
                 *(self.column(place, name) for place, name in enumerate(sheet.header)),
             ],
             "rowData": list(self._rows.values()),
-            "defaultColDef": {"sortable": True, "resizable": True, "minWidth": 76, "suppressMovable": True},
+            "defaultColDef": {
+                "sortable": True,
+                "resizable": True,
+                "minWidth": 76,
+                "suppressMovable": True,
+                ":suppressKeyboardEvent": "params => params.event.ctrlKey && params.event.key === 'Delete'",
+            },
             ":getRowId": "params => params.data.key",
             "stopEditingWhenCellsLoseFocus": True,
             "enterNavigatesVertically": True,
@@ -118,10 +129,15 @@ class DataView:
             "autoSizeStrategy": {"type": "fitCellContents"},
             ":onFirstDataRendered": _FILL,
         }
+        if snapshot.editable:
+            options["rowSelection"] = {"mode": "multiRow", "headerCheckbox": False, "enableClickSelection": False}
+            options["selectionColumnDef"] = {"pinned": "left", "width": 40, "minWidth": 40, "maxWidth": 40}
         self.grid = ui.aggrid(options, auto_size_columns=False).classes("grid")
         self.grid.props('aria-label="The table of experiments"')
         self.grid.on("cellValueChanged", self.typed, ["rowId", "colId", "newValue"])
         self.grid.on("keydown.ctrl.s.prevent", self.save_typed, [])
+        self.grid.on("selectionChanged", self.selected, js_handler=_SELECTED.format(self.grid.id))
+        self.grid.on("keydown.ctrl.delete.prevent", self.ask_removal, [])
 
     def number_column(self) -> dict[str, Any]:
         """The line of each row, as a spreadsheet shows it."""
@@ -165,13 +181,13 @@ class DataView:
         kinds, wrong = marks(result), cell_problems(result)
         base = draft.base.sheet
         changed = {(edit.number, edit.column) for edit in draft.edits}
-        old = len(base.rows) if base else 0
+        old = len(draft.origins)
         found = []
         for place, (number, cells_) in enumerate(zip(sheet.numbers, sheet.rows, strict=True)):
             row: dict[str, Any] = {"key": str(place), "line": number if place < old else "new"}
             of_kind: dict[str, str] = {}
             told: dict[str, str] = {}
-            first = base.numbers[place] if base and place < old else None
+            first = base.numbers[draft.origins[place]] if base and place < old else None
             for j, name in enumerate(sheet.header):
                 field = f"c{j}"
                 row[field] = cells_[j] if j < len(cells_) else ""
@@ -194,6 +210,8 @@ class DataView:
         ):  # fmt: skip
             self.go("data")
             return
+        if self._shown is not snapshot:
+            self.deselect()  # a row is called by its place, which another may have now
         self._shown = snapshot
         now = {row["key"]: row for row in self.rows()}
         changed = [row for key, row in now.items() if key in self._rows and self._rows[key] != row]
@@ -339,6 +357,59 @@ class DataView:
                 f"const node = api.getRowNode('{last}');"
                 "if (node) { api.ensureNodeVisible(node); api.setFocusedCell(node.rowIndex, 'c0'); } }, 100)"
             )
+
+    def selected(self, event: events.GenericEventArguments) -> None:
+        """Rows were selected, by their places."""
+        found = event.args if isinstance(event.args, list) else []
+        self._selected = sorted(int(key) for key in found if str(key).isdecimal())
+        self.remove_button.text = f"Remove {theme.count(len(self._selected), 'row')}"
+        self.remove_button.set_visibility(bool(self._selected))
+
+    def deselect(self) -> None:
+        """No row is selected any more."""
+        self._selected = []
+        self.remove_button.set_visibility(False)
+        if self.grid is not None:
+            self.grid.run_grid_method("deselectAll")
+
+    def ask_removal(self) -> None:
+        """Say what would be removed, and do it when told to."""
+        draft, places = self.session.draft, list(self._selected)
+        if not places:
+            self.session.say("Select the rows to remove first: a click on their boxes, or Space.")
+            return
+
+        def remove() -> None:
+            dialog.close()
+            if self.session.draft is not draft:
+                self.session.say("The table was changed meanwhile; look at it, then select the rows again.", bad=True)
+                return
+            self.session.draft = draft.without(places)
+            self.deselect()
+            self.update()
+
+        rows = theme.count(len(places), "row")
+        with ui.dialog(value=True) as dialog, ui.card().style("width: 480px; max-width: 94vw; gap: 12px"):
+            theme.heading(f"Remove {rows}?")
+            ui.label("\n".join(self.told(place) for place in places[:8])).style(
+                "white-space: pre-line; overflow-wrap: anywhere"
+            )
+            if len(places) > 8:
+                ui.label(f"and {len(places) - 8} more")
+            ui.label("The file stays as it is until you save; the version before is then kept as .bak.").classes(
+                "soft small"
+            )
+            with theme.block("line").style("justify-content: flex-end; width: 100%"):
+                theme.button("Keep", dialog.close).props("autofocus")
+                theme.button(f"Remove {rows}", remove, primary=True)
+
+    def told(self, place: int) -> str:
+        """A row in short: its line, and what it begins with."""
+        row = self._rows[str(place)]
+        texts = [str(row[f"c{j}"]) for j in range(len(self.session.draft.sheet.header))]
+        short = ", ".join(text for text in texts if text.strip())
+        number = "A new row" if row["line"] == "new" else f"Row {row['line']}"
+        return f"{number}: {short[:77]}..." if len(short) > 80 else f"{number}: {short}"
 
     def download(self) -> None:
         """The table as it is on disk."""
