@@ -340,20 +340,65 @@ def test_the_set_up_is_checked_and_written(lab, served, tab):
     assert campaign.read_text(encoding="utf-8") == written
 
 
-def test_constraints_are_told_and_kept(lab, served, tab):
+def test_constraints_are_told_and_edited(lab, served, tab):
     campaign = lab.parent / "campaign.toml"
     toml = campaign.read_text(encoding="utf-8") + "\n[[constraints]]\nterms = {temperature = 1, time = 2}\nmax = 180\n"
     campaign.write_text(toml, encoding="utf-8")
     page = tab(served(lab).address)
     page.get_by_text("breaks the constraint").first.wait_for()
     go(page, "Set-up")
-    page.get_by_text("Kept as it is: constraints").wait_for()
-    page.get_by_label("To", exact=True).first.fill("235")
-    button(page, "Save").click()
-    told(page, "Saved as campaign.toml")
-    made = Campaign.read(campaign)
-    assert made.space.parameters["temperature"].high == 235
-    assert [(dict(one.terms), one.max) for one in made.space.constraints] == [({"temperature": 1, "time": 2}, 180)]
+
+    def save(*problem):
+        before = campaign.read_text(encoding="utf-8")
+        button(page, "Save").click()
+        for text in problem:
+            page.get_by_text(text).first.wait_for()
+        if problem:
+            assert campaign.read_text(encoding="utf-8") == before
+        else:
+            page.wait_for_function("![...document.querySelectorAll('.note.bad')].length")
+            told(page, "Saved as campaign.toml")
+        page.locator(".q-notification").first.wait_for(state="detached")
+        return [(dict(c.terms), c.min, c.max, c.equals) for c in Campaign.read(campaign).space.constraints]
+
+    first = page.get_by_role("region", name="Constraint 1")
+    first.get_by_text("temperature + 2 time <= 180").wait_for()
+    assert first.get_by_label("quench").is_hidden()  # no number
+    # What is not known of a limit, of a coefficient and of all of them.
+    first.get_by_label("Value").fill("")
+    first.get_by_label("cooling").fill("many")
+    save("The coefficient of 'cooling' must be a number other than 0, but got 'many'")
+    first.get_by_label("cooling").fill("-0,1")
+    save("`max` of a constraint must be a finite number, but got ''")
+    first.get_by_label("Value").fill("200")
+    first.get_by_text("temperature + 2 time - 0.1 cooling <= 200").wait_for()
+    button(page, "Add a constraint").click()
+    second = page.get_by_role("region", name="Constraint 2")
+    second.get_by_label("Value").fill("10")
+    save("Give at least one parameter a coefficient")
+    # Spaces without a setting, with the library's reason.
+    second.get_by_label("temperature").fill("1")
+    save("the constraint temperature <= 10 cannot be kept: within the ranges temperature is at least 120")
+    second.get_by_label("Their sum").click()
+    page.get_by_role("option", name="is at least").click()
+    second.get_by_label("Value").fill("239")
+    save("no setting keeps these constraints together: temperature + 2 time - 0.1 cooling <= 200; temperature >= 239")
+    second.get_by_label("Their sum").click()
+    page.get_by_role("option", name="is between").click()
+    second.get_by_label("Value").fill("130")
+    second.get_by_label("and", exact=True).fill("190")
+    # A parameter that gets another name keeps its part in them.
+    page.get_by_label("Name, as in the table").first.fill("oven")
+    second.get_by_text("130 <= oven <= 190").wait_for()
+    assert save() == [
+        ({"oven": 1, "time": 2, "cooling": -0.1}, None, 200, None),
+        ({"oven": 1}, 130, 190, None),
+    ]
+    page.get_by_role("button", name="Remove constraint 1").click()
+    page.get_by_role("button", name="Remove oven").click()
+    save("Terms speak of 'oven', which is no parameter")
+    page.get_by_role("button", name="Remove constraint 2").click()
+    assert save() == []
 
 
 def test_from_nothing_to_a_first_suggestion(tmp_path, served, tab):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from nicegui import ui
 
 from bomi import cells
+from bomi.constraints import Linear
 from bomi.errors import BomiError, FileError
 from bomi.files import guess
 from bomi.files.campaign import TYPES, from_document, parse_campaign, read_document
@@ -20,6 +22,7 @@ from bomi.web.desk import Session
 
 KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
 GOALS = {"maximize": "maximize", "minimize": "minimize", "target": "reach a value"}
+LIMITS = {"max": "is at most", "min": "is at least", "equals": "is exactly", "both": "is between"}
 NEW = "a new parameter"
 
 
@@ -66,9 +69,9 @@ class SetupView:
         if guessed:
             theme.note(guessed, icon="lightbulb_outline")
         self.message = ui.element("div").classes("stack")
-        self.tell(self.fault)
         self.place = ui.element("div").classes("stack").style("gap: 16px")
         self.draw()
+        self.tell(self.at_fields(self.fault))
 
     def update(self) -> None:
         """The files changed: show them, unless something here is not saved."""
@@ -160,6 +163,18 @@ class SetupView:
                 self.parameters.append(ParameterForm(self, name, spec if isinstance(spec, Mapping) else {}))
         with theme.block("line"):
             theme.button("Add a parameter", self.add, icon="add")
+        theme.heading("Constraints")
+        ui.label(
+            "What every setting must keep: a sum of parameters, each in its own unit and times its coefficient. "
+            "A parameter without a coefficient takes no part."
+        ).classes("lead small")
+        self.constraints: list[ConstraintForm] = []
+        self.constraint_list = ui.element("div").classes("stack")
+        with self.constraint_list:
+            for spec in _list(self.document.get("constraints")):
+                self.constraints.append(ConstraintForm(self, spec if isinstance(spec, Mapping) else {}))
+        with theme.block("line"):
+            theme.button("Add a constraint", self.add_constraint, icon="add")
         with theme.sheet():
             theme.heading("Method")
             with theme.block("form").style("grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr))"):
@@ -173,7 +188,7 @@ class SetupView:
                     {"error": "are an error", "keep": "are kept; suggestions stay inside"},
                     self.document.get("out_of_bounds", "error"),
                 )
-        known = {"objective", "objectives", "parameters", "method", "out_of_bounds"}
+        known = {"objective", "objectives", "parameters", "constraints", "method", "out_of_bounds"}
         if others := [key for key in self.document if key not in known]:
             theme.note(f"Kept as it is: {', '.join(others)}. It can be changed as text.")
         if self.before and b"#" in self.before:
@@ -197,6 +212,7 @@ class SetupView:
         self.changed()
         with self.list:
             self.parameters.append(ParameterForm(self, "", {"range": ["", ""]}))
+        self.fit()
 
     def add_outcome(self) -> None:
         """Another outcome."""
@@ -204,12 +220,26 @@ class SetupView:
         with self.outcome_list:
             self.outcomes.append(OutcomeForm(self, "", {}))
 
-    def remove(self, one: ParameterForm | OutcomeForm) -> None:
-        """A parameter or an outcome less."""
+    def add_constraint(self) -> None:
+        """A new constraint."""
         self.changed()
-        forms: list[Any] = self.parameters if isinstance(one, ParameterForm) else self.outcomes
-        forms.remove(one)
+        with self.constraint_list:
+            self.constraints.append(ConstraintForm(self, {}))
+
+    def remove(self, one: Card) -> None:
+        """A parameter, an outcome or a constraint less."""
+        self.changed()
+        lists: tuple[list[Any], ...] = (self.outcomes, self.parameters, self.constraints)
+        for forms in lists:
+            if one in forms:
+                forms.remove(one)
         one.box.delete()
+        self.fit()
+
+    def fit(self) -> None:
+        """The parameters changed: so does what the constraints can speak of."""
+        for one in self.constraints:
+            one.fit()
 
     def collected(self) -> dict[str, Any]:
         """The document that the fields say; what the form does not know stays as it was."""
@@ -234,6 +264,8 @@ class SetupView:
                 raise FileError(f"two parameters are called {name!r}; give each its own name")
             parameters[name] = one.collected()
         made["parameters"] = parameters
+        if isinstance(made.get("constraints", []), list):  # else the library says what it should be
+            made["constraints"] = [one.collected() for one in self.constraints]
         made.pop("method", None)
         if self.fields["method"].value:
             made["method"] = {"name": self.fields["method"].value}
@@ -248,7 +280,7 @@ class SetupView:
                 content = str(self.editor.value or "").encode()
                 parse_campaign(path, content)
             else:
-                for one in self.parameters:
+                for one in (*self.outcomes, *self.parameters, *self.constraints):
                     one.clear()
                 content = from_document(path, self.collected()).text().encode()
             replace_file(path, content, expected=self.before)
@@ -262,21 +294,59 @@ class SetupView:
         self.go("setup")
 
     def at_fields(self, text: str) -> str:
-        """Put each problem of a parameter at the parameter; what is left is told above."""
-        if self.as_text:
+        """Put each problem at the card it is about, and where that can be told at the field; the rest is told above."""
+        if self.as_text or not text:
             return text
         left = []
         for line in text.replace(f"{self.session.snapshot.campaign_path}: ", "").splitlines():
-            match = re.match(r'\[parameters\.("?)(.*?)\1\] (.*)', line)
-            one = next((p for p in self.parameters if match and str(p.name.value).strip() == match[2]), None)
-            if one is not None and match is not None:
-                one.tell(match[3])
-            else:
-                left.append(line)
-        return "\n".join(left) or "Something is not right yet; see the parameters below."
+            where, message = match.groups() if (match := re.match(r"\[(.*?)\] (.*)", line)) else ("", line)
+            found = [one for one in self.cards() if one.is_meant(where, message)]
+            for one in found:
+                one.tell(message)
+            left += [] if found else [line]
+        return "\n".join(left) or "Something is not right yet; see what is marked below."
+
+    def cards(self) -> list[Card]:
+        """All that is in the form, in its order."""
+        return [*self.outcomes, *self.parameters, *self.constraints]
 
 
-class OutcomeForm:
+class Card:
+    """The fields of one thing, with a place for what is wrong with it."""
+
+    box: ui.element
+    message: ui.element
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that a message can be about, by how it calls them."""
+        return {}
+
+    def is_meant(self, where: str, message: str) -> bool:
+        """Whether a problem is one of this card, by the section it is in and by what it says."""
+        raise NotImplementedError
+
+    def tell(self, text: str) -> None:
+        """What is wrong, at the field if it is named."""
+        field = next((field for name, field in self.fields().items() if text.startswith(name)), None)
+        if field is not None and field.visible:
+            field.error = text[:1].upper() + text[1:]
+            return
+        with self.message:
+            theme.note(text[:1].upper() + text[1:], bad=True)
+
+    def clear(self) -> None:
+        """Nothing is wrong, as far as is known."""
+        self.message.clear()
+        for field in self.fields().values():
+            field.error = None
+
+    def removable(self, view: SetupView, name: str) -> None:
+        """A button that removes it."""
+        remove = ui.button(icon="delete_outline", on_click=lambda: view.remove(self)).props("flat dense round")
+        remove.tooltip("Remove").props["aria-label"] = f"Remove {name}"
+
+
+class OutcomeForm(Card):
     """The fields of one outcome."""
 
     def __init__(self, view: SetupView, name: str, spec: Mapping[str, Any]) -> None:
@@ -289,10 +359,18 @@ class OutcomeForm:
                 self.target = view.input("Value wanted", _number_text(spec.get("target", "")))
                 self.unit = view.input("Unit", spec.get("unit", ""))
             with line:
-                remove = ui.button(icon="delete_outline", on_click=lambda: view.remove(self)).props("flat dense round")
-                remove.tooltip("Remove").props["aria-label"] = f"Remove {name or 'a new outcome'}"
+                self.removable(view, name or "a new outcome")
+            self.message = ui.element("div")
         self.goal.on_value_change(self.fit)
         self.fit()
+
+    def is_meant(self, where: str, message: str) -> bool:
+        """Whether a problem is one of this outcome."""
+        return where in ("objective", *_keys("objectives", self.name.value))
+
+    def fields(self) -> dict[str, Any]:
+        """What is wrong with a target is told at its value."""
+        return {'goal = "target"': self.target}
 
     def fit(self) -> None:
         """A value is asked for only where one is wanted."""
@@ -307,7 +385,7 @@ class OutcomeForm:
         return made
 
 
-class ParameterForm:
+class ParameterForm(Card):
     """The fields of one parameter."""
 
     def __init__(self, view: SetupView, name: str, spec: Mapping[str, Any]) -> None:
@@ -329,13 +407,26 @@ class ParameterForm:
                 self.step = view.input("Step", _number_text(spec.get("step", "")), hint="any value")
                 self.unit = view.input("Unit", spec.get("unit", ""))
             with line:
-                remove = ui.button(icon="delete_outline", on_click=lambda: view.remove(self)).props("flat dense round")
-                remove.tooltip("Remove").props["aria-label"] = f"Remove {name or NEW}"
+                self.removable(view, name or NEW)
             self.name.classes("name")
             self.values.classes("wide")
             self.message = ui.element("div")
         self.kind.on_value_change(self.fit)
         self.fit()
+        for field in (self.name, self.kind, self.values):
+            field.on_value_change(view.fit)
+
+    def is_meant(self, where: str, message: str) -> bool:
+        """Whether a problem is one of this parameter."""
+        return where in _keys("parameters", self.name.value)
+
+    @property
+    def numeric(self) -> bool:
+        """Whether a constraint can speak of it."""
+        if self.kind.value in ("real", "integer"):
+            return True
+        values = self.collected()["values"] if self.kind.value == "ordinal" else []
+        return bool(values) and not any(isinstance(value, str | bool) for value in values)
 
     def fit(self) -> None:
         """Show the fields that this type has."""
@@ -365,17 +456,105 @@ class ParameterForm:
         _put(made, "unit", unit)
         return made
 
-    def tell(self, text: str) -> None:
-        """What is wrong with this parameter."""
-        with self.message:
-            theme.note(text[:1].upper() + text[1:], bad=True)
 
-    def clear(self) -> None:
-        """Nothing is wrong, as far as is known."""
-        self.message.clear()
+class ConstraintForm(Card):
+    """The fields of one constraint: a coefficient for each number, and what their sum must be."""
+
+    def __init__(self, view: SetupView, spec: Mapping[str, Any]) -> None:
+        self.view = view
+        self.kept = {key: value for key, value in spec.items() if key not in ("terms", "min", "max", "equals")}
+        terms = spec.get("terms")
+        self.start = dict(terms) if isinstance(terms, Mapping) else {}
+        self.terms: dict[ParameterForm | str, ui.input] = {}  # a name alone where no parameter has it
+        given = [key for key in ("min", "max", "equals") if key in spec]
+        number = len(view.constraints) + 1
+        with theme.sheet() as self.box:
+            self.box.props["aria-label"] = f"Constraint {number}"
+            with theme.block("parameter") as line, theme.block("form"):
+                self.place = ui.element("div").style("display: contents")
+                self.kind = view.select(
+                    "Their sum", LIMITS, given[0] if len(given) == 1 else "both" if given else "max"
+                )
+                self.low = view.input("Value", _number_text(spec.get("equals", spec.get("min", spec.get("max", "")))))
+                self.high = view.input("and", _number_text(spec.get("max", "")))
+            with line:
+                self.removable(view, f"constraint {number}")
+            self.text = ui.label().classes("soft small")
+            self.message = ui.element("div")
+        for field in (self.kind, self.low, self.high):
+            field.on_value_change(self.show)
+        self.fit()
+
+    def fit(self) -> None:
+        """A field for each parameter that is a number, and for each that has a coefficient though it is none."""
+        names = {_name(one) for one in self.view.parameters}
+        for one in (*self.view.parameters, *(name for name in self.start if name not in names)):
+            if one in self.terms:
+                continue
+            name = _name(one)
+            with self.place:
+                field = self.view.input(name, _number_text(self.start.pop(name, "")), hint="0")
+            self.terms[one] = field.on_value_change(self.show)
+        self.start = {}
+        for one, field in self.terms.items():
+            field.label = _name(one) or NEW
+            number = isinstance(one, ParameterForm) and one in self.view.parameters and one.numeric
+            field.set_visibility(bool(field.value) or number)
+        self.show()
+
+    def show(self) -> None:
+        """Show the fields that this kind has, and the whole as the library writes it."""
+        self.high.set_visibility(self.kind.value == "both")
+        for field in self.fields().values():
+            field.error = None
+        try:
+            self.text.text = str(self.made())
+        except BomiError:
+            self.text.text = ""
+
+    def made(self) -> Linear:
+        """The constraint; an error if it makes no sense yet."""
+        spec = self.collected()
+        return Linear(spec["terms"], min=spec.get("min"), max=spec.get("max"), equals=spec.get("equals"))
+
+    def collected(self) -> dict[str, Any]:
+        """The section of the document."""
+        coefficients = {_name(one): _number(field.value) for one, field in self.terms.items()}
+        terms = {name: value for name, value in coefficients.items() if value not in ("", 0)}
+        kind, low, high = self.kind.value, _number(self.low.value), _number(self.high.value)
+        limits = {"min": low, "max": high} if kind == "both" else {str(kind): low}
+        return {**self.kept, "terms": terms, **limits}
+
+    def fields(self) -> dict[str, Any]:
+        """The coefficients and the limits, as messages call them."""
+        both = self.kind.value == "both"
+        limits = {"`min` ": self.low, "`max` ": self.high if both else self.low, "`equals` ": self.low}
+        return {**{f"the coefficient of {_name(one)!r} ": field for one, field in self.terms.items()}, **limits}
+
+    def is_meant(self, where: str, message: str) -> bool:
+        """Whether a problem is one of this constraint: it has its number or, if settings cannot keep it, its text."""
+        if where:
+            return where == f"constraints {self.view.constraints.index(self) + 1}"
+        told = message.removeprefix("no setting keeps these constraints together: ")
+        text = self.text.text
+        return bool(text) and (message.startswith(f"the constraint {text} ") or text in told.split("; "))
+
+    def tell(self, text: str) -> None:
+        """What is wrong, in the words of the form."""
+        super().tell("give at least one parameter a coefficient" if text.startswith("needs terms") else text)
 
 
 _OURS = {"range", "type", "step", "scale", "values", "unit"}
+
+
+def _name(one: ParameterForm | str) -> str:
+    return one if isinstance(one, str) else str(one.name.value or "").strip()
+
+
+def _keys(section: str, name: object) -> tuple[str, str]:
+    """How the library calls the section of a name, with or without quotes."""
+    text = str(name or "").strip()
+    return f"{section}.{text}", f"{section}.{json.dumps(text, ensure_ascii=False)}"
 
 
 def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
