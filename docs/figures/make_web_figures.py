@@ -8,6 +8,8 @@ import sys
 import tempfile
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
@@ -19,6 +21,29 @@ SIZES = {"wide": (1280, 860), "narrow": (600, 1000)}
 HEADINGS = {"data": "Data", "suggest": "Suggest", "gaps": "Gaps", "progress": "Progress", "setup": "Set-up"}
 WHOLE = {"progress"}  # shown down to their end
 COLOURS = 192
+REACTOR = """
+[objectives.yield]
+unit = "%"
+
+[objectives.impurity]
+goal = "minimize"
+unit = "%"
+
+[parameters.temperature]
+range = [40, 120]
+unit = "°C"
+
+[parameters.time]
+range = [1, 8]
+unit = "h"
+
+[parameters.catalyst]
+values = ["A", "B"]
+
+[[constraints]]
+terms = {temperature = 1, time = 5}
+max = 150
+"""
 
 
 def prepare(folder: Path) -> Path:
@@ -28,6 +53,21 @@ def prepare(folder: Path) -> Path:
     tutorial = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     (folder / "campaign.toml").write_text(tutorial.split("```toml\n")[1].split("```")[0], encoding="utf-8")
     subprocess.run([sys.executable, "-m", "bomi.cli", "suggest", str(table), "--append"], check=True)
+    return table
+
+
+def prepare_several(folder: Path) -> Path:
+    """A reactor with two outcomes: it yields most in the middle, and more impurity the hotter it is."""
+    table = folder / "reactor.csv"
+    rows = ["id,temperature,time,catalyst,yield,impurity"]
+    for i in range(18):
+        temperature, hours = 40 + 8 * (i % 10), 1 + 3 * i % 7
+        yields = 62 - (temperature - 82) ** 2 / 60 + hours / 2 - 3 * (i % 2)
+        impurity = 0.4 + temperature / 60 + hours / 10 - 0.3 * (i % 2)
+        known = "?" if i == 5 else "70..80" if i == 13 else str(temperature)
+        rows.append(f"{i + 1},{known},{hours},{'AB'[i % 2]},{yields:.1f},{impurity:.2f}")
+    table.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (folder / "campaign.toml").write_text(REACTOR, encoding="utf-8")
     return table
 
 
@@ -85,32 +125,56 @@ def take(browser: Browser, address: str, size: str, light: str) -> None:
     context.close()
 
 
-def main() -> None:
-    """Serve the page and take its pictures."""
+def several(browser: Browser, address: str) -> None:
+    """Trade-offs between two outcomes, and a set-up with them and a constraint."""
+    for light in ("light", "dark"):
+        context = browser.new_context(viewport={"width": 1280, "height": 860}, color_scheme=light)
+        context.set_default_timeout(180_000)
+        page = context.new_page()
+        page.goto(f"{address}?view=progress")
+        page.get_by_role("rowheader", name="1", exact=True).wait_for()
+        page.wait_for_timeout(2000)
+        save(page, f"tradeoffs-wide-{light}")
+        page.goto(f"{address}?view=setup")
+        page.get_by_role("region", name="Constraint 1").wait_for()
+        page.wait_for_timeout(1000)
+        save(page, f"constraint-wide-{light}", whole=True)
+        context.close()
+
+
+@contextmanager
+def served(table: Path) -> Iterator[str]:
+    """The page of a table, and its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
-        table = prepare(Path(folder))
-        command = [sys.executable, "-m", "bomi.cli", "web", str(table), "--no-browser", "--port", str(port)]
-        process = subprocess.Popen(command)
-        try:
-            address = f"http://127.0.0.1:{port}/"
-            while True:
-                try:
-                    urllib.request.urlopen(address)
-                    break
-                except OSError:
-                    time.sleep(0.1)
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-                for light in ("light", "dark"):
-                    for size in SIZES:
-                        take(browser, address, size, light)
-                browser.close()
-        finally:
-            process.terminate()
-            process.wait()
+    command = [sys.executable, "-m", "bomi.cli", "web", str(table), "--no-browser", "--port", str(port)]
+    process = subprocess.Popen(command)
+    try:
+        address = f"http://127.0.0.1:{port}/"
+        while True:
+            try:
+                urllib.request.urlopen(address)
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def main() -> None:
+    """Serve the page and take its pictures."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        with served(prepare_several(Path(folder))) as address:
+            several(browser, address)
+        with served(prepare(Path(folder))) as address:
+            for light in ("light", "dark"):
+                for size in SIZES:
+                    take(browser, address, size, light)
+        browser.close()
 
 
 if __name__ == "__main__":

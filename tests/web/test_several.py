@@ -60,7 +60,7 @@ def test_two_outcomes_and_their_trade_offs(tmp_path, served, tab):
     assert "expected impurity" in card.inner_text()
     # The front, from little impurity to much yield, and one outcome at a time below it.
     page.get_by_role("tab", name="Progress").click()
-    page.get_by_role("heading", name="Trade-off 2", exact=True).wait_for(timeout=SLOW)
+    page.get_by_role("rowheader", name="2", exact=True).wait_for(timeout=SLOW)
     page.get_by_text("Maximize yield, minimize impurity").wait_for()
     page.get_by_role("heading", name="yield over time, more is better").wait_for()
     page.get_by_role("button", name="impurity", exact=True).click()

@@ -76,7 +76,7 @@ def outcomes(experiments: Experiments, objective: Objective) -> dict[str, Any]:
         "data": [line, *points],
         "layout": layout(
             showlegend=True,
-            legend={"orientation": "h", "y": 1.12, "x": 0},
+            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
             xaxis={"title": _title("experiment"), "showgrid": False, "range": [0, len(rows) + 1]},
             yaxis={"title": _title(with_unit(objective.name, objective.unit))},
         ),
@@ -125,7 +125,7 @@ def front(
         "data": [*points, expected],
         "layout": layout(
             showlegend=True,
-            legend={"orientation": "h", "y": 1.12, "x": 0},
+            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
             xaxis={"title": _title(with_unit(x.name, x.unit))},
             yaxis={"title": _title(with_unit(y.name, y.unit))},
         ),

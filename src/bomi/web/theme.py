@@ -63,6 +63,11 @@ h2 { font-size: 16px; font-weight: 600; line-height: 1.4; margin: 0; }
 .big { font-size: 28px; font-weight: 650; letter-spacing: -0.02em; line-height: 1.2; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; margin: 0; }
 .facts dt { color: var(--soft); } .facts dd { margin: 0; font-weight: 500; overflow-wrap: anywhere; }
+.scroll { overflow-x: auto; }
+.rows { border-collapse: collapse; width: 100%; white-space: nowrap; }
+.rows th { text-align: left; font-weight: 500; color: var(--soft); }
+.rows th, .rows td { padding: 6px 20px 6px 0; border-bottom: 1px solid var(--line); }
+.rows tbody tr:last-child > * { border-bottom: 0; } .rows td:last-child { padding-right: 0; text-align: right; }
 .key { display: inline-flex; align-items: center; gap: 6px; font-size: 13px; color: var(--soft); }
 .swatch { width: 14px; height: 14px; border-radius: 3px; border: 1px solid var(--line); }
 .swatch.gap { background: var(--gap); } .swatch.uncertain { background: var(--uncertain); }
@@ -163,10 +168,11 @@ def dress() -> None:
 
 def heading(text: str, level: int = 2) -> None:
     """A heading that screen readers know as one."""
-    _text(f"h{level}", text)
+    text_as(f"h{level}", text)
 
 
-def _text(tag: str, text: str, classes: str = "") -> ui.element:
+def text_as(tag: str, text: str, classes: str = "") -> ui.element:
+    """A text in an element of its own."""
     element = ui.label(text).classes(classes)
     element.tag = tag
     return element
@@ -221,8 +227,8 @@ def facts(pairs: list[tuple[str, str]]) -> None:
     """Names and values, aligned."""
     with ui.element("dl").classes("facts"):
         for name, value in pairs:
-            _text("dt", name)
-            _text("dd", value)
+            text_as("dt", name)
+            text_as("dd", value)
 
 
 def key(kind: str, text: str) -> None:

@@ -123,23 +123,29 @@ class ProgressView:
             )
             figure.props["role"] = "img"
             figure.props["aria-label"] = f"{pair[1].name} against {pair[0].name}, with the best trade-offs"
-            with theme.block("cards").style("grid-template-columns: repeat(auto-fill, minmax(min(100%, 215px), 1fr))"):
-                for place, one in enumerate(choices, 1):
-                    self.trade_off(place, one)
+            with theme.block("scroll"), ui.element("table").classes("rows"):
+                names = [*campaign.outcomes, *campaign.space.names]
+                with ui.element("thead"), ui.element("tr"):
+                    for title in ("", *names, "nearest so far", ""):
+                        theme.text_as("th", title).props("scope=col")
+                with ui.element("tbody"):
+                    for place, one in enumerate(choices, 1):
+                        self.trade_off(place, one, names)
 
-    def trade_off(self, place: int, one: Recommendation) -> None:
+    def trade_off(self, place: int, one: Recommendation, names: Sequence[str]) -> None:
         """One of them, with the row that came nearest to it."""
         campaign, best = self.experiments.campaign, one.best
-        with theme.block("stack").style("border-top: 1px solid var(--line); padding-top: 12px"):
-            theme.heading(f"Trade-off {place}")
-            theme.facts([*theme.expected(campaign, best.predicted), *self.settings(best.setting or {})])
-            nearest = ", ".join(text for _, text in theme.seen(campaign, best.seen))
-            ui.label(f"Nearest so far: {nearest} ({self.called(one)})").classes("soft small")
-            if best.note:
-                ui.label(best.note).classes("soft small")
-            if best.setting is not None and best.predicted is not None:
-                ui.element("div").classes("grow")
-                theme.button("Look around it", partial(self.around, dict(best.setting)), icon="explore")
+        told = dict([*theme.expected(campaign, best.predicted), *self.settings(best.setting or {})])
+        nearest = ", ".join(text for _, text in theme.seen(campaign, best.seen))
+        with ui.element("tr"):
+            theme.text_as("th", str(place)).props("scope=row")
+            for name in names:
+                theme.text_as("td", told.get(name, "–"))
+            theme.text_as("td", f"{nearest}: {self.called(one)}" + (f"; {best.note}" if best.note else ""), "soft")
+            with ui.element("td"):
+                if best.setting is not None and best.predicted is not None:
+                    look = theme.button("Look around it", partial(self.around, dict(best.setting)), icon="explore")
+                    look.props("flat dense no-wrap", remove="outline")
 
     def around(self, setting: dict[str, Known]) -> None:
         """Slices through another of the settings."""
@@ -215,7 +221,7 @@ class ProgressView:
                 with theme.block("line"):
                     self.here = ui.label().classes("big").style("font-size: 22px").props("role=status")
                     theme.button("Back to the recommended", self.back, icon="restart_alt")
-            with theme.block("cards").style("grid-template-columns: repeat(auto-fill, minmax(min(100%, 270px), 1fr))"):
+            with theme.block("cards").style("grid-template-columns: repeat(auto-fit, minmax(min(100%, 270px), 1fr))"):
                 for one in found:
                     with theme.block("stack").style("min-width: 0; gap: 4px"):
                         self.one_slice(one, campaign.space.parameters[one.parameter])

@@ -146,7 +146,7 @@ class SetupView:
         self.fields: dict[str, Any] = {}
         self.parameters: list[ParameterForm] = []
         method = _section(self.document, "method")
-        theme.heading("Outcome")
+        theme.heading("Outcomes" if len(_section(self.document, "objectives")) > 1 else "Outcome")
         self.outcomes: list[OutcomeForm] = []
         self.outcome_list = ui.element("div").classes("stack")
         single = _section(self.document, "objective")
