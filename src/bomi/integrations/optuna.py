@@ -23,7 +23,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bomi import cells
 from bomi.cells import Cell, Known
-from bomi.errors import CellError, SpaceError, StudyError
+from bomi.errors import CellError, SpaceError, StudyError, SuggestionError
 from bomi.methods import Method
 from bomi.names import DEFAULT
 from bomi.objectives import ERROR, MAXIMIZE, MINIMIZE
@@ -82,7 +82,11 @@ class BomiSampler(BaseSampler):
         """The optimizer's suggestion, given all other trials."""
         if not search_space:
             return {}
-        suggestion = self._optimizer(study, search_space, trial.number).ask()
+        optimizer = self._optimizer(study, search_space, trial.number)
+        try:
+            suggestion = optimizer.ask()
+        except SuggestionError:  # every setting of a small space is running: a repetition, drawn at random
+            return {}
         return {name: _from_known(search_space[name], value) for name, value in suggestion.items()}
 
     def sample_independent(
