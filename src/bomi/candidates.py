@@ -103,6 +103,7 @@ def maximize(
         values = _evaluate(score, found)
     elif points is not None:
         found = _even_points(space, points, seed)
+        found = _nominated(found, scouts, NOMINEES) if len(scouts) > 1 else found
         values = _evaluate(score, found)
     else:
         most = NOMINEES if raw is None else len(raw)

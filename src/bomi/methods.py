@@ -95,7 +95,7 @@ class AdditiveGP:
             before, after = (gaussian_process.negative_log_evidence(each, pairs, targets)[0] for each in (hyper, other))
             hyper = torch.where((after < before)[:, None], other, hyper)
         turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([rows % worlds])
-        climbed = gaussian_process.climb(pairs, targets, hyper[None, turn], most=10, worlds=turn)
+        climbed = gaussian_process.climb(pairs, targets, hyper[turn], most=10, worlds=turn)
         return hyper.index_copy(0, turn, climbed)
 
 

@@ -159,7 +159,7 @@ def _climb(table: Table, completed: Completed, *, most: int) -> Tensor:
     found = []
     for part in (completed.of(j) for j in range(len(table.outcomes))):
         assert part.hyper is not None
-        found.append(climb(Pairs(_kernel(table), part.inputs, part.errors), part.targets, part.hyper[None], most=most))
+        found.append(climb(Pairs(_kernel(table), part.inputs, part.errors), part.targets, part.hyper, most=most))
     return torch.cat(found)
 
 

@@ -29,6 +29,7 @@ from bomi.surrogates.kernels import Kernel, SquaredExponential, cross, symmetric
 CHUNK = 500_000  # covariances between points and rows at a time
 NOISE_BOUNDS = (1e-6, 1.0)
 STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
+BEHIND = 10.0  # in log evidence: a start so far behind the best one does not climb
 
 
 class GaussianProcess(Model):
@@ -168,7 +169,8 @@ def search(
 ) -> Tensor:
     """Hyper-parameters from nothing: a coarse search, then L-BFGS from the few best in every world.  (Q, k + 1)"""
     pairs = Pairs(kernel, inputs, errors)
-    return climb(pairs, targets, _coarse_search(pairs, targets, keep=keep), most=most)
+    starts, worlds = _coarse_search(pairs, targets, keep=keep)
+    return climb(pairs, targets, starts, most=most, worlds=worlds)
 
 
 class Pairs:
@@ -199,22 +201,25 @@ class Pairs:
 
 
 def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: Tensor | None = None) -> Tensor:
-    """The best hyper-parameters that L-BFGS reaches in each world, or some.  starts: (r, Q, k + 1) -> (Q, k + 1)"""
+    """The best hyper-parameters that L-BFGS reaches in each world.
+
+    starts: (r, k + 1), worlds: (r,) in which each climbs, by default one in each -> (Q, k + 1), by world
+    """
     bounds = [*pairs.kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
     low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
-    worlds = (torch.arange(starts.shape[1]) if worlds is None else worlds).repeat(len(starts))
+    where = torch.arange(len(starts)) if worlds is None else worlds
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        value, gradient = negative_log_evidence(torch.from_numpy(flat), pairs, targets, worlds[batch_indices])
+        value, gradient = negative_log_evidence(torch.from_numpy(flat), pairs, targets, where[batch_indices])
         return value.numpy(), gradient.numpy()
 
-    flat = starts.clamp(low, high).flatten(0, 1).numpy()
+    flat = starts.clamp(low, high).numpy()
     found, values, _ = fmin_l_bfgs_b_batched(
         loss, flat, bounds=bounds, maxiter=most, factr=None, ftol=1e-6, pass_batch_indices=True
     )
-    values = torch.as_tensor(np.asarray(values)).reshape(starts.shape[:2])
-    every = torch.from_numpy(np.asarray(found)).reshape(starts.shape)
-    return every[values.argmin(0), torch.arange(starts.shape[1])]
+    value = torch.as_tensor(np.asarray(values))
+    best = [torch.where(where == world, value, torch.inf).argmin() for world in where.unique()]
+    return torch.from_numpy(np.asarray(found))[torch.stack(best)]
 
 
 def negative_log_evidence(
@@ -242,10 +247,11 @@ def negative_log_evidence(
     return value, torch.cat([by_theta, by_noise[:, None]], -1) - by_prior
 
 
-def _coarse_search(pairs: Pairs, targets: Tensor, *, keep: int) -> Tensor:
+def _coarse_search(pairs: Pairs, targets: Tensor, *, keep: int) -> tuple[Tensor, Tensor]:
     """The best of the kernel's starting points crossed with noise levels, each with its best scale.
 
-    For K = s^2 C the best scale is s^2 = y^T C^-1 y / n (known errors are scaled along).  -> (keep, Q, k + 1)
+    For K = s^2 C the best scale is s^2 = y^T C^-1 y / n (known errors are scaled along). At most `keep` in a world, and
+    none that is hopelessly behind its best.  -> (r, k + 1), (r,) the world of each
     """
     values, points = [], []
     y = targets[:, None]
@@ -260,8 +266,9 @@ def _coarse_search(pairs: Pairs, targets: Tensor, *, keep: int) -> Tensor:
             values.append(0.5 * n * scale + L.diagonal(dim1=-2, dim2=-1).log().sum(-1))
             log_noise = (scale + math.log(share))[:, None]
             points.append(torch.cat([theta[:, :1] + scale[:, None], theta[:, 1:], log_noise], 1))
-    order = torch.stack(values).argsort(0)[:keep]  # (keep, Q)
-    return torch.stack(points)[order, torch.arange(order.shape[1])]
+    value, order = torch.stack(values).sort(0)  # (starts, Q)
+    rank, world = (value[:keep] < value[0] + BEHIND).nonzero().unbind(-1)
+    return torch.stack(points)[order[rank, world], world], world
 
 
 def robust_cholesky(K: Tensor) -> Tensor:

@@ -98,7 +98,11 @@ class SquaredExponential:
         return torch.zeros_like(hyper[:, 0]), torch.zeros_like(hyper)
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
-        """Squared distances."""
+        """Squared distances; of every point from every other, |a|^2 + |b|^2 - 2 a b."""
+        if x1.shape[-2] == 1 and x1.ndim == 4 and not torch.is_grad_enabled():
+            a, b = x1.squeeze(-2), x2.squeeze(-3)
+            sums = a.square().sum(-1).unsqueeze(-1) + b.square().sum(-1).unsqueeze(-2)
+            return (torch.baddbmm(sums, a, b.mT, alpha=-2).clamp_min_(0),)
         return ((x1 - x2).square().sum(-1),)
 
     def evaluate(self, theta: Tensor, prepared: Prepared) -> Tensor:
@@ -141,8 +145,12 @@ class ExpectedSquaredExponential(SquaredExponential):
         differences, variances = prepared
         scale = _lift(theta[:, :1], differences.ndim - 1)[:, 0]
         length2 = torch.exp(2 * _lift(theta[:, 1:2], differences.ndim)[:, 0])
-        total = length2 + variances
-        return torch.exp(scale + 0.5 * (torch.log(length2 / total) - differences / total).sum(-1))
+        if torch.is_grad_enabled():
+            total = length2 + variances
+            return torch.exp(scale + 0.5 * (torch.log(length2 / total) - differences / total).sum(-1))
+        inverse = (length2 + variances).reciprocal_()
+        exponent = (length2 * inverse).log_().addcmul_(differences, inverse, value=-1).sum(-1)
+        return exponent.mul_(0.5).add_(scale).exp_()
 
     def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
         """By automatic differentiation."""
