@@ -215,7 +215,7 @@ def test_a_target_is_reached_from_both_sides(method):
 
 def test_a_target_with_heavy_tails_and_gaps():
     optimizer = told(lambda x: math.exp(8 * x[0]), count=14, gaps=(2, 5), goal=("target", 30.0))
-    assert math.exp(8 * optimizer.best().setting["a"]) == pytest.approx(30, rel=0.3)
+    assert optimizer.best().setting["a"] == pytest.approx(math.log(30) / 8, abs=0.05)
     assert (optimizer.gaps()["worth"] >= 0).all()
 
 

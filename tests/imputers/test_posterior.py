@@ -330,7 +330,7 @@ def wavy(rows, space, generator, gaps=0.4):
 def test_recorded_cells_stay_and_a_table_without_gaps_is_one_world():
     generator = torch.Generator().manual_seed(0)
     X, table = wavy(20, square(2), generator)
-    completed = Posterior()(table, generator)
+    completed = Posterior(worlds=5)(table, generator)
     assert completed.inputs.shape == (5, 20, 2)
     recorded = ~table.inputs.isnan()
     assert (completed.inputs[:, recorded] == table.inputs[recorded]).all()
@@ -351,7 +351,7 @@ def test_a_large_table_is_drawn_by_anchors(monkeypatch):
     monkeypatch.setattr(sampler, "ANCHORS", 60)
     generator = torch.Generator().manual_seed(3)
     X, table = wavy(150, square(2), generator)
-    completed = Posterior()(table, generator)
+    completed = Posterior(worlds=5)(table, generator)
     recorded = ~table.inputs.isnan()
     assert completed.inputs.shape == (5, 150, 2)
     assert (completed.inputs[:, recorded] == table.inputs[recorded]).all()
@@ -372,6 +372,13 @@ def test_rows_drawn_given_anchors_follow_the_exact_posterior():
     away = (torch.cos(2 * math.pi * drawn) - 0.3).abs()
     assert away.median() < 0.15
     assert 0.4 < (drawn < 0.5).double().mean() < 0.6
+
+
+@pytest.mark.parametrize(("rows", "worlds"), [(10, 20), (100, 10), (250, 5)])
+def test_a_smaller_table_gets_more_worlds(rows, worlds):
+    generator = torch.Generator().manual_seed(5)
+    _, table = wavy(rows, square(2), generator)
+    assert len(Posterior()(table, generator).inputs) == worlds
 
 
 def test_settings_are_checked():

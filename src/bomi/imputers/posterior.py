@@ -50,18 +50,24 @@ COLD_ROUNDS = 7  # of hyper-parameters and a sweep, from nothing
 LEAST_NOISE = 1e-5
 WARM_NOISE = 0.1  # variance from which the noise cools down over these rounds
 ANCHORS = 256  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
+WORLDS = (5, 20)  # at least and at most
+ROWS_OF_WORLDS = 1000  # in all worlds together, between these
 SAMPLES = 200  # draws of each gap, where its distribution is asked for
 BLOCK = 64  # such rows at a time
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Q worlds drawn from the posterior of the gaps; a table without gaps is one world as it stands."""
+    """Q worlds drawn from the posterior of the gaps; a table without gaps is one world as it stands.
 
-    worlds: int = 5
+    By default 5 worlds, and up to 20 of a table of fewer than 200 rows: the price of a suggestion stays the same, and
+    where little is known the luck of a few draws would decide.
+    """
+
+    worlds: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.worlds, int) or self.worlds < 1:
+        if self.worlds is not None and (not isinstance(self.worlds, int) or self.worlds < 1):
             raise MethodError(f"`worlds` must be a whole number from 1, but got {self.worlds!r}")
 
     def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
@@ -74,12 +80,17 @@ class Posterior:
         if len(table) > ANCHORS:
             return self._by_anchors(table, generator, warm)
         known = to_codes(table, table.inputs)
-        priors = _priors(table, known, self.worlds)
+        priors = _priors(table, known, self._count(table))
         if warm is None or warm.hyper is None:
             codes, hyper = _cold_start(table, known, priors, generator)
         else:
             codes, hyper = _warm_start(table, known, priors, generator, warm.inputs, warm.hyper)
         return Completed(from_codes(table, codes), table.targets, hyper=hyper, errors=table.errors)
+
+    def _count(self, table: Table) -> int:
+        """How many worlds a table gets."""
+        low, high = WORLDS
+        return self.worlds or min(max(ROWS_OF_WORLDS // len(table), low), high)
 
     def _by_anchors(self, table: Table, generator: torch.Generator, warm: Completed | None) -> Completed:
         """Of a large table, some rows are worlds as ever; the others are drawn given these, each on its own."""
@@ -89,9 +100,10 @@ class Posterior:
         hyper = anchors.hyper
         if hyper is None:  # the anchors have no gaps: one world, and its hyper-parameters are still to be learned
             hyper = _search(table, anchors)
-        worlds = torch.arange(self.worlds) % len(anchors.inputs)
+        count = self._count(table)
+        worlds = torch.arange(count) % len(anchors.inputs)
         anchors = replace(anchors, inputs=anchors.inputs[worlds], hyper=_of_worlds(hyper, worlds, table))
-        inputs = table.inputs.expand(self.worlds, -1, -1).clone()
+        inputs = table.inputs.expand(count, -1, -1).clone()
         inputs[:, chosen] = anchors.inputs
         gappy = table.gaps.any(-1) & ~chosen
         if gappy.any():
