@@ -111,7 +111,8 @@ def maximize(
             raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
             raw = _nominated(raw, scouts, most) if len(scouts) > 1 else raw
         values = _evaluate(score, raw)
-        climbed, tops = _climb(score, space, raw[_pick(values, seed)], within)
+        restarts = RESTARTS if most == NOMINEES else RESTARTS // 2  # shared points were chosen with care
+        climbed, tops = _climb(score, space, raw[_pick(values, seed, restarts)], within)
         found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
     if taken is not None and len(taken):
         free = ~_are_taken(found, taken)
@@ -194,14 +195,14 @@ def _nominated(points: Tensor, scouts: Sequence[Score], most: int) -> Tensor:
     return torch.cat(chosen)
 
 
-def _pick(values: Tensor, seed: int) -> Tensor:
+def _pick(values: Tensor, seed: int, restarts: int) -> Tensor:
     """Which points climb: the best one, and others drawn with weights that rise with their score."""
     values = values.nan_to_num(nan=-1e300, neginf=-1e300)
     order = values.argsort(descending=True)
     spread = values.std().clamp_min(1e-300)
     weights = torch.exp(2 * (values - values.max()) / spread).clamp_min(1e-30)
     weights[order[0]] = 0
-    count = min(RESTARTS, len(values)) - 1
+    count = min(restarts, len(values)) - 1
     others = torch.multinomial(weights, count, generator=torch.Generator().manual_seed(seed))
     return torch.cat([order[:1], others])
 

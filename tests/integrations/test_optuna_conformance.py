@@ -8,15 +8,15 @@ if os.environ.get("BOMI_REQUIRE_ALL") != "1":
     pytest.importorskip("optuna", reason="these tests need bomi[optuna]")
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 
 from bomi.integrations.optuna import BomiSampler
 
 
-class TestBomiSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """`MultiObjectiveSamplerTestCase` is left out: it is for samplers of several objectives."""
+class TestBomiSampler(BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase):
+    """`SingleOnlySamplerTestCase` is left out: it wants several objectives refused."""
 
     @pytest.fixture
     def sampler(self):

@@ -2,13 +2,15 @@
 
 The sampler keeps nothing but its seed. Before each trial it reads the study, so that the study's storage is all there
 is to know: any number of workers share it, a restart goes on, and a copy or a pickle of the sampler is as good as the
-original. A parameter that a trial lacks is a gap; running trials are pending experiments.
+original. A parameter that a trial lacks is a gap; running trials are pending experiments. A study of several objectives
+is an optimizer of several outcomes.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,17 +23,19 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from bomi import cells
 from bomi.cells import Cell, Known
-from bomi.errors import CellError, SpaceError, StudyError
+from bomi.errors import CellError, SpaceError, StudyError, SuggestionError
 from bomi.methods import Method
 from bomi.names import DEFAULT
-from bomi.observations import read_cell
+from bomi.objectives import ERROR, MAXIMIZE, MINIMIZE
+from bomi.observations import FAILED, read_cell
 from bomi.optimizer import Optimizer
-from bomi.space import RESERVED, Categorical, Integer, Parameter, Real, Space
+from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 ACTUAL = "bomi.actual"  # the user attribute that holds what really happened
+GAVE_NOTHING = "bomi.failed"  # the user attribute of an experiment that was made and gave no outcome
 GAP = "gap."  # the column prefix of `actual_frame` that says what is not known exactly
 
 
@@ -59,9 +63,11 @@ class BomiSampler(BaseSampler):
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """A trial that begins has no record yet: Optuna hands that of a lost worker's trial on to its repetition."""
-        if trial.user_attrs.get(ACTUAL):
-            study._storage.set_trial_user_attr(trial._trial_id, ACTUAL, {})
-            trial.user_attrs[ACTUAL] = {}
+        blank: dict[str, Any] = {ACTUAL: {}, GAVE_NOTHING: False}
+        for name in blank:
+            if trial.user_attrs.get(name):
+                study._storage.set_trial_user_attr(trial._trial_id, name, blank[name])
+                trial.user_attrs[name] = blank[name]
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The given search space, or the union of what the trials have; without parameters of a single value."""
@@ -74,26 +80,28 @@ class BomiSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """The optimizer's suggestion, given all other trials."""
-        _one_objective(study)
         if not search_space:
             return {}
-        suggestion = self._optimizer(study, search_space, trial.number).ask()
+        optimizer = self._optimizer(study, search_space, trial.number)
+        try:
+            suggestion = optimizer.ask()
+        except SuggestionError:  # every setting of a small space is running: a repetition, drawn at random
+            return {}
         return {name: _from_known(search_space[name], value) for name, value in suggestion.items()}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """A random value, for a parameter that the search space does not hold."""
-        _one_objective(study)
         seed = np.random.SeedSequence([self._seed, trial.number, *param_name.encode()]).generate_state(1)[0]
         return RandomSampler(int(seed)).sample_independent(study, trial, param_name, param_distribution)
 
     def optimizer(self, study: Study) -> Optimizer:
         """An optimizer that has been told the study's trials: for `best`, `gaps`, `predict` and `bomi.plots`.
 
-        Categories are named by their text. Its rows have the trials' numbers as ids.
+        Categories are named by their text. Its rows have the trials' numbers as ids, its outcomes the study's metric
+        names; where these are not set, the only one is `value`, and several are `value_0`, `value_1` and so on.
         """
-        _one_objective(study)
         search_space = self.infer_relative_search_space(study, _NO_TRIAL)
         if not search_space:
             raise StudyError(f"study {study.study_name!r} has no parameters to learn about yet")
@@ -108,21 +116,16 @@ class BomiSampler(BaseSampler):
         """
         space = Space({name: _parameter(name, distribution) for name, distribution in search_space.items()})
         seed = self._seed if number is None else int(np.random.SeedSequence([self._seed, number]).generate_state(1)[0])
-        objective = _free("value", space.names)
-        optimizer = Optimizer(
-            space,
-            objective=objective,
-            goal="maximize" if study.direction is StudyDirection.MAXIMIZE else "minimize",
-            method=self._method,
-            seed=seed,
-        )
+        objectives = _objectives(study, space.names)
+        optimizer = Optimizer(space, objective=objectives, method=self._method, seed=seed)
         rows = [
-            {"id": str(trial.number), objective: outcome, **_cells(trial, search_space)}
-            for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.RUNNING))
-            if trial.number != number and (outcome := _outcome(trial)) is not ...
+            {IDENTITY: str(trial.number), **dict.fromkeys(objectives), **outcomes, **_cells(trial, search_space)}
+            for trial in study.get_trials(deepcopy=False)
+            if trial.number != number
+            and ((outcomes := _outcomes(trial, objectives)) or trial.state is TrialState.RUNNING)
         ]
         if rows:
-            index = [f"of trial {row['id']}" for row in rows]
+            index = [f"of trial {row[IDENTITY]}" for row in rows]
             optimizer.tell(pd.DataFrame(rows, index=index, dtype=object), out_of_bounds="keep")
         return optimizer
 
@@ -130,11 +133,19 @@ class BomiSampler(BaseSampler):
 _NO_TRIAL = optuna.trial.create_trial(state=TrialState.WAITING)
 
 
-def record_actual(trial: Trial | int, actual: Mapping[str, object], *, study: Study | None = None) -> None:
+def record_actual(
+    trial: Trial | int,
+    actual: Mapping[str, object] = MappingProxyType({}),
+    *,
+    failed: bool = False,
+    study: Study | None = None,
+) -> None:
     """Say what really happened in a trial, before its outcome is told: `{"temperature": None, "time": 912.0}`.
 
     None is unknown; `bomi.Normal(300, 15)`, "300±15" or "290..310" are known roughly; parameters that went as asked
-    need not be named. It is kept in the trial's user attributes. A trial can be given by its number, with its study.
+    need not be named. `failed=True` says that the experiment was made and gave no outcome: it teaches where experiments
+    succeed, however its trial ends. It is kept in the trial's user attributes. A trial can be given by its number, with
+    its study.
     """
     if isinstance(trial, int) and study is not None:
         known: Trial | FrozenTrial = _numbered(study, trial)
@@ -155,12 +166,15 @@ def record_actual(trial: Trial | int, actual: Mapping[str, object], *, study: St
             f"it has {', '.join(asked) or 'no parameters yet'}"
         )
     record = {name: _to_json(number, name, asked[name], value) for name, value in actual.items()}
-    record = {**known.user_attrs.get(ACTUAL, {}), **record}
+    attributes: dict[str, Any] = {ACTUAL: {**known.user_attrs.get(ACTUAL, {}), **record}}
+    if failed:
+        attributes[GAVE_NOTHING] = True
     try:
-        if isinstance(known, Trial):
-            known.set_user_attr(ACTUAL, record)
-        else:
-            study._storage.set_trial_user_attr(known._trial_id, ACTUAL, record)
+        for name, value in attributes.items():
+            if isinstance(known, Trial):
+                known.set_user_attr(name, value)
+            else:
+                study._storage.set_trial_user_attr(known._trial_id, name, value)
     except optuna.exceptions.UpdateFinishedTrialError:
         raise StudyError(
             f"trial {number} is finished, and Optuna keeps finished trials as they are: "
@@ -171,18 +185,20 @@ def record_actual(trial: Trial | int, actual: Mapping[str, object], *, study: St
 def actual_frame(study: Study) -> pd.DataFrame:
     """The trials as a table: of each parameter what was recorded, what was asked, and whether there is a gap.
 
-    Columns are `number`, `state`, `value`, and for each parameter `x`, `asked.x` and `gap.x`. A gap is a value not
-    known exactly. `Optimizer.tell` takes the rows of complete trials.
+    Columns are `number`, `state`, `value` (or the outcomes as `BomiSampler.optimizer` names them), and for each
+    parameter `x`, `asked.x` and `gap.x`. A gap is a value not known exactly; of a trial recorded as failed the outcomes
+    are `failed`. `Optimizer.tell` takes the rows of complete trials, and those that say `failed`.
     """
-    _one_objective(study)
     trials = study.get_trials(deepcopy=False)
     distributions = {name: d for trial in trials for name, d in trial.distributions.items()}
-    number, state, value = (_free(name, tuple(distributions)) for name in ("number", "state", "value"))
+    objectives = _objectives(study, distributions)
+    number, state = (_free(name, (*distributions, *objectives)) for name in ("number", "state"))
     table: dict[str, list[Any]] = {
         number: [trial.number for trial in trials],
         state: [trial.state.name for trial in trials],
-        value: [trial.values[0] if trial.values else None for trial in trials],
     }
+    for i, name in enumerate(objectives):
+        table[name] = [FAILED if _failed(trial) else trial.values[i] if trial.values else None for trial in trials]
     for name, distribution in distributions.items():
         each = [_cell(trial, name, distribution) for trial in trials]
         table[name] = [_from_known(distribution, c) if isinstance(c, Known) else c for c in each]
@@ -276,11 +292,15 @@ def _points(optimizer: Optimizer) -> pd.DataFrame:
 # --- between Optuna's words and ours ----------------------------------------------------------------------------------
 
 
-def _one_objective(study: Study) -> None:
-    if len(study.directions) > 1:
-        raise StudyError(
-            f"BomiSampler optimizes one objective, but study {study.study_name!r} has {len(study.directions)}"
-        )
+def _objectives(study: Study, parameters: Collection[str]) -> dict[str, str]:
+    """The names of the study's objectives, each with its goal."""
+    count = len(study.directions)
+    names = study.metric_names or (["value"] if count == 1 else [f"value_{i}" for i in range(count)])
+    found: dict[str, str] = {}
+    for name, direction in zip(names, study.directions, strict=True):
+        goal = MAXIMIZE if direction is StudyDirection.MAXIMIZE else MINIMIZE
+        found[_free(name, (*parameters, IDENTITY, *found))] = goal
+    return found
 
 
 def _numbered(study: Study, number: int) -> FrozenTrial:
@@ -290,9 +310,9 @@ def _numbered(study: Study, number: int) -> FrozenTrial:
     raise StudyError(f"study {study.study_name!r} has no trial {number}")
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
-    """The name, or with underscores after it one that no parameter has."""
-    while name in taken:
+def _free(name: str, taken: Collection[str]) -> str:
+    """The name, or with underscores after it one that is not taken, nor is the column of its standard errors."""
+    while name in taken or name + ERROR in taken:
         name += "_"
     return name
 
@@ -377,8 +397,14 @@ def _cells(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> 
     return {**recorded, **asked}
 
 
-def _outcome(trial: FrozenTrial) -> float | Any | None:
-    """The outcome, None while it runs; `...` for one that is no number, which teaches nothing."""
-    if trial.state is TrialState.RUNNING:
-        return None
-    return trial.value if trial.value is not None and np.isfinite(trial.value) else ...
+def _failed(trial: FrozenTrial) -> bool:
+    """Whether it was recorded as an experiment without an outcome; one that awaits its repetition was not made yet."""
+    return bool(trial.user_attrs.get(GAVE_NOTHING)) and trial.state is not TrialState.WAITING
+
+
+def _outcomes(trial: FrozenTrial, objectives: Collection[str]) -> dict[str, object]:
+    """What a trial teaches of each objective: a failure, or what is a number of a complete trial's values."""
+    if _failed(trial):
+        return dict.fromkeys(objectives, FAILED)
+    values = trial.values if trial.state is TrialState.COMPLETE else ()
+    return {name: value for name, value in zip(objectives, values, strict=False) if np.isfinite(value)}
