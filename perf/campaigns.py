@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
+from quality import counted
 from scipy.stats import rankdata
 
-from bomi.benchmarks.contenders import split
 from bomi.benchmarks.missingness import Events, HistoryGaps
 from bomi.benchmarks.mixed import MIXED
 from bomi.benchmarks.results import Results
-from bomi.benchmarks.runner import Case, sweep
+from bomi.benchmarks.runner import Case
 from bomi.errors import BomiError
 
 
@@ -78,19 +77,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, required=True, help="results file; runs it holds are not made again")
     options = parser.parse_args()
-    start = time.monotonic()
     try:
         problems = [name.strip() for name in options.problems.split(",") if name.strip()]
-        found = sweep(
-            cases(problems, options.budget, options.rows),
-            split(options.methods),
-            repeats=options.repeats,
-            path=options.out,
-            processes=options.jobs,
-            progress=lambda done, total: print(
-                f"\r{done}/{total} runs, {time.monotonic() - start:.0f} s", end="", file=sys.stderr, flush=True
-            ),
-        )
+        wanted = cases(problems, options.budget, options.rows)
+        found = counted(wanted, options.methods, options.repeats, options.out, options.jobs)
     except BomiError as error:
         parser.exit(2, f"{error}\n")
     print(file=sys.stderr)

@@ -17,13 +17,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from bomi.benchmarks import scores
 from bomi.benchmarks.contenders import split
 from bomi.benchmarks.missingness import Events, HistoryGaps
+from bomi.benchmarks.results import Results
 from bomi.benchmarks.runner import Case, sweep
 from bomi.errors import BomiError
 
@@ -53,6 +54,16 @@ SETTINGS: dict[str, Callable[[str, int, Path | None], Case]] = {
 }
 
 
+def counted(cases: Sequence[Case], methods: str, repeats: int | Iterable[int], out: Path, jobs: int) -> Results:
+    """A sweep that says how far it is."""
+    start = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        print(f"\r{done}/{total} runs, {time.monotonic() - start:.0f} s", end="", file=sys.stderr, flush=True)
+
+    return sweep(cases, split(methods), repeats=repeats, path=out, processes=jobs, progress=progress)
+
+
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -73,17 +84,8 @@ def main() -> None:
             SETTINGS[options.setting](name, options.budget or BUDGETS.get(name, 100), options.initial)
             for name in problems
         ]
-        start = time.monotonic()
-        found = sweep(
-            cases,
-            split(options.methods),
-            repeats=range(options.first, options.first + options.repeats),
-            path=options.out,
-            processes=options.jobs,
-            progress=lambda done, total: print(
-                f"\r{done}/{total} runs, {time.monotonic() - start:.0f} s", end="", file=sys.stderr, flush=True
-            ),
-        )
+        repeats = range(options.first, options.first + options.repeats)
+        found = counted(cases, options.methods, repeats, options.out, options.jobs)
     except BomiError as error:
         parser.exit(2, f"{error}\n")
     print(file=sys.stderr)

@@ -8,6 +8,7 @@ All columns are numbers, NaN is a gap, and a column without a single value is fi
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -57,11 +58,11 @@ class _Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: 
         self.low_ = np.where(high > low, low, low - 0.5)  # a constant is in the middle of its range
         return np.where(nothing, 0.5, (X - self.low_) / self.span_)
 
-    def _learn(self, X: Array) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _learn(self, X: Array) -> None: ...
 
-    def _fill(self, unit: Array) -> Array:
-        raise NotImplementedError
+    @abstractmethod
+    def _fill(self, unit: Array) -> Array: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -311,7 +312,7 @@ class SetupView:
         return [*self.outcomes, *self.parameters, *self.constraints]
 
 
-class Card:
+class Card(ABC):
     """The fields of one thing, with a place for what is wrong with it."""
 
     box: ui.element
@@ -321,9 +322,9 @@ class Card:
         """The fields that a message can be about, by how it calls them."""
         return {}
 
+    @abstractmethod
     def is_meant(self, where: str, message: str) -> bool:
         """Whether a problem is one of this card, by the section it is in and by what it says."""
-        raise NotImplementedError
 
     def tell(self, text: str) -> None:
         """What is wrong, at the field if it is named."""
