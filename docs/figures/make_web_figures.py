@@ -82,7 +82,7 @@ def save(page: Page, name: str, *, whole: bool = False) -> None:
 def problems(page: Page) -> None:
     """The table with three mistakes typed into it."""
     for row, column, text in ((3, 2, "hot"), (4, 3, "500"), (5, 5, "oill")):
-        cell = page.locator(f'.ag-row[row-id="{row}"] [col-id="c{column}"]')
+        cell = page.locator(f'.ag-row[row-index="{row}"] [col-id="c{column}"]')
         cell.dblclick()
         cell.locator("input").fill(text)
         cell.locator("input").press("Enter")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bomi.errors import FileError, TableError
 from bomi.files import Campaign, Edit, read_experiments, read_sheet, save_edits, summarize, take_snapshot
 from bomi.files.draft import Draft, cell_problems, enter, marks, other_problems
-from bomi.files.edits import edited, locate, locate_removals, removals, replace_file, see
+from bomi.files.edits import continued, edited, locate, locate_removals, removals, replace_file, see
 from bomi.files.sheet import parse_sheet
 from bomi.files.template import EXAMPLE_CAMPAIGN, EXAMPLE_TABLE, empty_table
 
@@ -310,3 +310,20 @@ def test_the_example_and_the_empty_table_fit_their_campaigns(tmp_path, campaign)
     assert (summarize(example).rows, summarize(example).failed) == (10, 1)
     (tmp_path / "empty.csv").write_text(empty_table(campaign), encoding="utf-8")
     assert read_experiments(tmp_path / "empty.csv", campaign).rows == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("id,x\na,1\nb,2\nc,3\n", "id,x\nc,3\na,9\nd,2\n", [2, 0, 1]),  # by id, and what followed a
+        ("x\n1\n2\n3\n", "x\n1\n3\n", [0, 2]),  # one removed
+        ("x\n1\n2\n3\n", "x\n1\n7\n3\n", [0, 1, 2]),  # one typed anew
+        ("x\n1\n2\n3\n", "x\n7\n2\n3\n4\n", [0, 1, 2, None]),
+        ("x\n1\n3\n", "x\n1\n2\n3\n", [0, None, 1]),  # one in between
+        ("x\n5\n5\n6\n", "x\n5\n6\n", [0, 2]),  # of two that are alike, either
+        ("x\n1\n2\n", "x,y\n1,\n2,\n", [0, 1]),  # a blank column more
+    ],
+)
+def test_a_row_is_known_again_in_a_later_version(before, after, expected):
+    older, newer = (parse_sheet(PATH, text.encode(), ["x"]) for text in (before, after))
+    assert continued(older, newer) == expected

@@ -7,10 +7,11 @@ the edit comes back as a conflict. A row is removed only if all its cells read a
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bomi.errors import FileError
 from bomi.files import storage
@@ -94,6 +95,34 @@ def _row(sheet: Sheet, edit: Edit, by_id: Mapping[str, int], by_number: Mapping[
     return alike[0] if len(alike) == 1 else None
 
 
+def continued(before: Sheet, after: Sheet) -> list[int | None]:
+    """The place that each row had in an older version of the table, None if it is new.
+
+    A row is known again by its id, else by what it says, else by the row above it.
+    """
+    left = set(range(len(before.rows)))
+    found: list[int | None] = [None] * len(after.rows)
+    for said in (_identities, _contents):
+        places: dict[Any, deque[int]] = defaultdict(deque)
+        for place, says in enumerate(said(before)):
+            if place in left:
+                places[says].append(place)
+        for i, says in enumerate(said(after)):
+            if found[i] is None and says and places[says]:
+                left.discard(place := places[says].popleft())
+                found[i] = place
+    for i in range(len(found)):
+        above = found[i - 1] if i else -1
+        if found[i] is None and above is not None and above + 1 in left:
+            left.discard(above + 1)
+            found[i] = above + 1
+    return found
+
+
+def _identities(sheet: Sheet) -> list[str]:
+    return [text.strip() for text in sheet.columns.get(IDENTITY, ())]
+
+
 def removals(sheet: Sheet, places: Collection[int]) -> tuple[Removal, ...]:
     """The removals of some rows of a table, by their places."""
     if not places:
@@ -128,9 +157,13 @@ def _content(seen: Mapping[str, str]) -> frozenset[tuple[str, str]]:
 
 def _by_content(sheet: Sheet) -> Mapping[frozenset[tuple[str, str]], list[int]]:
     found = defaultdict(list)
-    for place in range(len(sheet.rows)):
-        found[_content(see(sheet, place))].append(place)
+    for place, says in enumerate(_contents(sheet)):
+        found[says].append(place)
     return found
+
+
+def _contents(sheet: Sheet) -> list[frozenset[tuple[str, str]]]:
+    return [_content(see(sheet, place)) for place in range(len(sheet.rows))]
 
 
 def edited(

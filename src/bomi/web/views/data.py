@@ -11,7 +11,7 @@ from bomi.errors import BomiError, FileError
 from bomi.files import summarize
 from bomi.files.campaign import parse_campaign
 from bomi.files.draft import cell_problems, marks, other_problems
-from bomi.files.edits import UPLOAD_LIMIT, replace_file
+from bomi.files.edits import UPLOAD_LIMIT, continued, replace_file
 from bomi.files.sheet import Sheet, parse_sheet
 from bomi.files.snapshot import Snapshot
 from bomi.files.template import EXAMPLE_CAMPAIGN, EXAMPLE_TABLE, empty_table
@@ -61,9 +61,11 @@ class DataView:
         self.session = session
         self.go = go
         self.grid: ui.aggrid | None = None
-        self._rows: dict[str, dict[str, Any]] = {}
+        self._rows: dict[str, dict[str, Any]] = {}  # as the grid has them, by a key that a row keeps
+        self._sheet: Sheet | None = None  # that they were made from
+        self._made = 0  # how many keys there are already
         self._shown: Snapshot | None = None
-        self._selected: list[int] = []
+        self._selected: list[str] = []
 
     def build(self) -> None:
         """Draw the view."""
@@ -104,8 +106,8 @@ class DataView:
     def table(self, snapshot: Snapshot) -> None:
         """The grid: one column for each of the table, called by its place."""
         sheet = self.session.draft.sheet
-        self._shown = snapshot
-        self._rows = {row["key"]: row for row in self.rows()}
+        self._shown, self._sheet, self._rows = snapshot, None, {}
+        self._rows, self._sheet = self.rows(), sheet
         options: dict[str, Any] = {
             "columnDefs": [
                 self.number_column(),
@@ -134,7 +136,7 @@ class DataView:
             options["selectionColumnDef"] = {"pinned": "left", "width": 40, "minWidth": 40, "maxWidth": 40}
         self.grid = ui.aggrid(options, auto_size_columns=False).classes("grid")
         self.grid.props('aria-label="The table of experiments"')
-        self.grid.on("cellValueChanged", self.typed, ["rowId", "colId", "newValue"])
+        self.grid.on("cellValueChanged", self.typed, ["rowId", "colId", "oldValue", "newValue"])
         self.grid.on("keydown.ctrl.s.prevent", self.save_typed, [])
         self.grid.on("selectionChanged", self.selected, js_handler=_SELECTED.format(self.grid.id))
         self.grid.on("keydown.ctrl.delete.prevent", self.ask_removal, [])
@@ -174,7 +176,17 @@ class DataView:
             **({} if place == len(sheet.header) - 1 else {"maxWidth": 260}),
         }
 
-    def rows(self) -> list[dict[str, Any]]:
+    def keys(self) -> list[str]:
+        """A name for each row, which it keeps where others come and go, so that what is typed reaches its row."""
+        sheet, shown = self.session.draft.sheet, list(self._rows)
+        found = []
+        for place in continued(self._sheet, sheet) if self._sheet else [None] * len(sheet.rows):
+            if place is None:
+                self._made += 1
+            found.append(f"r{self._made}" if place is None else shown[place])
+        return found
+
+    def rows(self) -> dict[str, dict[str, Any]]:
         """The rows as the grid takes them, with what is special of each cell and why."""
         draft = self.session.draft
         result, sheet = draft.result, draft.sheet
@@ -182,9 +194,9 @@ class DataView:
         base = draft.base.sheet
         changed = {(edit.number, edit.column) for edit in draft.edits}
         old = len(draft.origins)
-        found = []
-        for place, (number, cells_) in enumerate(zip(sheet.numbers, sheet.rows, strict=True)):
-            row: dict[str, Any] = {"key": str(place), "line": number if place < old else "new"}
+        found = {}
+        for place, (key, number, cells_) in enumerate(zip(self.keys(), sheet.numbers, sheet.rows, strict=True)):
+            row: dict[str, Any] = {"key": key, "line": number if place < old else "new"}
             of_kind: dict[str, str] = {}
             told: dict[str, str] = {}
             first = base.numbers[draft.origins[place]] if base and place < old else None
@@ -199,7 +211,7 @@ class DataView:
                 if problem or kind:
                     told[field] = problem or _MEANING[kind]
             row["kinds"], row["told"] = of_kind, told
-            found.append(row)
+            found[key] = row
         return found
 
     def update(self) -> None:
@@ -211,22 +223,22 @@ class DataView:
             self.go("data")
             return
         if self._shown is not snapshot:
-            self.deselect()  # a row is called by its place, which another may have now
+            self.deselect()  # somebody else was at it: what is to be removed is looked at again
         self._shown = snapshot
-        now = {row["key"]: row for row in self.rows()}
-        changed = [row for key, row in now.items() if key in self._rows and self._rows[key] != row]
-        self.grid.run_grid_method(
-            "applyTransaction",
-            {
-                "update": changed,
-                "add": [row for key, row in now.items() if key not in self._rows],
-                "remove": [{"key": key} for key in self._rows if key not in now],
-            },
-        )
+        before, now = self._rows, self.rows()
+        changed = [row for key, row in now.items() if key in before and before[key] != row]
+        added = [key for key in now if key not in before]
+        if list(now) == [*(key for key in before if key in now), *added]:
+            gone = [{"key": key} for key in before if key not in now]
+            transaction = {"update": changed, "add": [now[key] for key in added], "remove": gone}
+            self.grid.run_grid_method("applyTransaction", transaction)
+        else:  # a row came in between, or they stand in another order
+            self.grid.run_grid_method("setGridOption", "rowData", list(now.values()))
         if changed:
             self.grid.run_grid_method("refreshCells", {"force": True})
-        self._rows = now
-        self.grid.options["rowData"] = list(now.values())
+        self._rows, self._sheet = now, self.session.draft.sheet
+        with self.grid.props.suspend_updates():  # for a grid that is drawn anew; this one has them already
+            self.grid.options["rowData"] = list(now.values())
         self.tell()
 
     def header(self, snapshot: Snapshot) -> Any:
@@ -234,19 +246,28 @@ class DataView:
         return snapshot.sheet.header if snapshot.sheet else None, snapshot.campaign, snapshot.editable
 
     def typed(self, event: events.GenericEventArguments) -> None:
-        """A cell was typed anew."""
+        """A cell was typed anew. Somebody else may have changed it, or removed its row, a moment before."""
         arguments: Mapping[str, Any] = event.args if isinstance(event.args, Mapping) else {}
         draft = self.session.draft
         try:
-            place, column = int(arguments["rowId"]), int(str(arguments["colId"]).removeprefix("c"))
-            text = "" if arguments["newValue"] is None else str(arguments["newValue"])
-            self.session.draft = draft.typed(place, draft.sheet.header[column], text)
+            key, column = str(arguments["rowId"]), int(str(arguments["colId"]).removeprefix("c"))
+            text, before = (str(arguments[name] or "") for name in ("newValue", "oldValue"))
+            name = draft.sheet.header[column]
+            if key not in self._rows:
+                raise FileError(f"{text!r} was not kept: its row is gone")
+            if (now := self._rows[key][f"c{column}"]) != before:
+                raise FileError(f"{text!r} was not kept: the cell in column {name!r} says {now!r} now")
+            self.session.draft = draft.typed(self.place(key), name, text)
         except (KeyError, ValueError, IndexError, TypeError) as error:
             self.session.say(str(error) if isinstance(error, BomiError) else "that cell cannot be changed", bad=True)
             self._rows = {}  # the grid shows what was refused: draw it anew
             self.go("data")
             return
         self.update()
+
+    def place(self, key: str) -> int:
+        """Where a row stands in the table as it is shown."""
+        return list(self._rows).index(key)
 
     # --- what is going on ------------------------------------------------------------------------------------------
 
@@ -294,21 +315,22 @@ class DataView:
             with theme.block("problems"):
                 for problem in other_problems(result):
                     ui.label(f"{problem.column or 'the header'}: {problem.message}").style("padding: 3px 8px")
+                keys = list(self._rows)
                 for (place, column), message in list(cell_problems(result).items())[:200]:
                     number = self.session.draft.sheet.numbers[place]
                     where = f"Row {number}, {column}: " if column else f"Row {number}: "
-                    link = ui.element("button").on("click", lambda _, p=place, c=column: self.find(p, c))
+                    link = ui.element("button").on("click", lambda _, k=keys[place], c=column: self.find(k, c))
                     with link:
                         ui.label(where + message)
 
-    def find(self, place: int, column: str) -> None:
+    def find(self, key: str, column: str) -> None:
         """Bring a cell into view."""
         header = self.session.draft.sheet.header
         field = f"c{header.index(column)}" if column in header else "line"
         if self.grid is not None:
             self.grid.run_grid_method("ensureColumnVisible", field)
             ui.run_javascript(
-                f"const api = getElement({self.grid.id}).api; const node = api.getRowNode('{int(place)}');"
+                f"const api = getElement({self.grid.id}).api; const node = api.getRowNode('{key}');"
                 f"if (node) {{ api.ensureNodeVisible(node, 'middle'); api.setFocusedCell(node.rowIndex, '{field}'); }}"
             )
 
@@ -351,7 +373,7 @@ class DataView:
         self.session.draft = self.session.draft.with_row()
         self.update()
         if self.grid is not None:
-            last = len(self.session.draft.sheet.rows) - 1
+            last = list(self._rows)[-1]
             ui.run_javascript(
                 f"setTimeout(() => {{ const api = getElement({self.grid.id}).api;"
                 f"const node = api.getRowNode('{last}');"
@@ -359,9 +381,9 @@ class DataView:
             )
 
     def selected(self, event: events.GenericEventArguments) -> None:
-        """Rows were selected, by their places."""
-        found = event.args if isinstance(event.args, list) else []
-        self._selected = sorted(int(key) for key in found if str(key).isdecimal())
+        """Rows were selected."""
+        found = set(event.args) if isinstance(event.args, list) else set()
+        self._selected = [key for key in self._rows if key in found]
         self.remove_button.text = f"Remove {theme.count(len(self._selected), 'row')}"
         self.remove_button.set_visibility(bool(self._selected))
 
@@ -374,7 +396,7 @@ class DataView:
 
     def ask_removal(self) -> None:
         """Say what would be removed, and do it when told to."""
-        draft, places = self.session.draft, list(self._selected)
+        draft, places = self.session.draft, [self.place(key) for key in self._selected if key in self._rows]
         if not places:
             self.session.say("Select the rows to remove first: a click on their boxes, or Space.")
             return
@@ -405,7 +427,7 @@ class DataView:
 
     def told(self, place: int) -> str:
         """A row in short: its line, and what it begins with."""
-        row = self._rows[str(place)]
+        row = list(self._rows.values())[place]
         texts = [str(row[f"c{j}"]) for j in range(len(self.session.draft.sheet.header))]
         short = ", ".join(text for text in texts if text.strip())
         number = "A new row" if row["line"] == "new" else f"Row {row['line']}"
