@@ -13,7 +13,7 @@ from bomi.surrogates.gaussian_process import (
     negative_log_evidence,
     robust_cholesky,
 )
-from bomi.surrogates.kernels import SquaredExponential, cross
+from bomi.surrogates.kernels import AdditiveMatern, SquaredExponential, cross
 
 KERNEL = SquaredExponential()
 
@@ -254,3 +254,22 @@ def test_each_world_alone_predicts_what_it_does_among_the_others():
     for q, world in enumerate(model.worlds()):
         for alone, among in zip(world.moments(points), together, strict=True):
             assert torch.allclose(alone[0], among[q])
+
+
+def test_the_prior_holds_lengths_together_but_lets_one_go():
+    kernel = AdditiveMatern((0, 1, 2, 3))
+    generator = torch.Generator().manual_seed(0)
+    hyper = torch.randn(20, 11, generator=generator, dtype=torch.float64).requires_grad_()
+    value, gradient = kernel.log_prior(hyper)
+    assert torch.allclose(torch.autograd.grad(value.sum(), hyper)[0], gradient)
+
+    def cost(*apart):
+        """How much less probable lengths are that differ so from one another, their mean the same."""
+        lengths = torch.tensor(apart, dtype=torch.float64) - sum(apart) / 4
+        moved = torch.zeros(1, 11, dtype=torch.float64).index_copy(1, torch.arange(2, 6), lengths[None])
+        return float(kernel.log_prior(torch.zeros_like(moved))[0] - kernel.log_prior(moved)[0])
+
+    assert 0 < cost(0.2, 0, 0, 0) < 0.3  # nearly alike: all but free
+    assert cost(1, -1, 1, -1) > 7  # all different: dear
+    assert cost(3, 0, 0, 0) < 12  # a parameter that does nothing: some ten rows tell
+    assert cost(6, 0, 0, 0) < 2 * cost(3, 0, 0, 0)  # of a normal distribution it would be four times

@@ -47,6 +47,8 @@ from bomi.worlds import Completed, Table
 CANDIDATES = 24
 NEAR = (0.003, 0.7)  # steps of every second row in a sweep; the others take fresh draws
 COLD_ROUNDS = 7  # of hyper-parameters and a sweep, from nothing
+MORE_ROUNDS = 6  # of the same, where the complete rows are too few to learn hyper-parameters from
+ENOUGH = 10  # complete rows for each parameter
 LEAST_NOISE = 1e-5
 WARM_NOISE = 0.1  # variance from which the noise cools down over these rounds
 ANCHORS = 256  # rows that are swept one by one; those of a larger table beyond them are drawn side by side
@@ -257,17 +259,17 @@ def _cold_start(table: Table, known: Tensor, priors: GapPriors, generator: torch
     complete = torch.ones(len(table), dtype=torch.bool)
     complete[priors.rows] = False
     counts = (~table.outcomes[:, complete].isnan()).sum(-1)
-    learnable = complete if int(counts.min()) >= 2 * len(table.space) else torch.ones_like(complete)
+    learnable = complete if int(counts.min()) >= ENOUGH * len(table.space) else torch.ones_like(complete)
     part = table.select(learnable)
     hyper = _search(part, Completed(from_codes(table, codes[:1, learnable]), part.targets, errors=part.errors))
     hyper = _of_worlds(hyper, torch.zeros(worlds, dtype=torch.long), table)
     P = _inverse(table, _tempered(hyper, 1.0), from_codes(table, codes), only=complete)
     P, priors = sweep(codes, P, table, priors, _tempered(hyper, 1.0), generator, step=1.0)
-    for turn in range(COLD_ROUNDS):
+    for turn in range(COLD_ROUNDS if learnable is complete else COLD_ROUNDS + MORE_ROUNDS):
         inputs = from_codes(table, codes)
         if learnable is not complete:
             hyper = _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=8)
-        warmth = 1 - (turn + 1) / COLD_ROUNDS
+        warmth = max(1 - (turn + 1) / COLD_ROUNDS, 0.0)
         P = _inverse(table, _tempered(hyper, warmth), inputs)
         P, priors = sweep(codes, P, table, priors, _tempered(hyper, warmth), generator)
     inputs = from_codes(table, codes)

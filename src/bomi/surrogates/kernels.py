@@ -19,6 +19,7 @@ from torch import Tensor
 
 STRIP = 4_000_000  # numbers prepared at a time, for all columns of a strip of a large matrix
 NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
+TAILS = 3.0  # degrees of freedom by which one length differs from the others
 
 Prepared: TypeAlias = tuple[Tensor, ...]
 Pullback: TypeAlias = Callable[[Tensor], Tensor]
@@ -174,10 +175,11 @@ class AdditiveMatern:
         M(r) = (1 + a + a^2 / 3) exp(-a),  a = sqrt(5) r
 
     A row that lacks one value still says something of its other parameters: that is the additive part. Two different
-    categories are at distance 1. theta = (log s^2, logit w, log l_1..p, log h_1..p), a priori independent normal:
-    log s^2 ~ N(0, 1), logit w ~ N(0, 2^2), log l ~ N(log 0.3, 1), log h ~ N(log(0.3 sqrt(p)), 1),
-    and the log noise variance of outcomes scaled to variance 1 like N(-7.5, 1) above -7.5, flat below: what can be
-    explained is not called noise.
+    categories are at distance 1. theta = (log s^2, logit w, log l_1..p, log h_1..p); a priori log s^2 ~ N(0, 1),
+    logit w ~ N(0, 2^2), and parameters are alike until the data say otherwise: the mean of log l is N(log 0.3, 1), that
+    of log h N(log(0.3 sqrt(p)), 1), and each differs from its mean by Student's t with 3 degrees of freedom times 0.4,
+    whose heavy tails let a parameter be quite unlike the others. The log noise variance of outcomes scaled to variance
+    1 is like N(-7.5, 1) above -7.5, flat below: what can be explained is not called noise.
 
     groups: the parameter that each column of the cube belongs to.
     """
@@ -185,6 +187,7 @@ class AdditiveMatern:
     groups: tuple[int, ...]
     length: float = 0.3
     spread: float = 1.0
+    apart: float = 0.4
 
     @property
     def parameters(self) -> int:
@@ -204,13 +207,20 @@ class AdditiveMatern:
         )
 
     def log_prior(self, hyper: Tensor) -> tuple[Tensor, Tensor]:
-        """Independent normals, that of the noise flat below its middle.  (Q,), (Q, k + 1)"""
+        """Normals, that of the noise flat below its middle, and lengths like one another.  (Q,), (Q, k + 1)"""
         p, middle = self.parameters, math.log(self.length)
-        mean = hyper.new_tensor([0.0, 0.0, *[middle] * p, *[middle + 0.5 * math.log(p)] * p, NOISE[0]])
-        sd = hyper.new_tensor([1.0, 2.0, *[self.spread] * (2 * p), NOISE[1]])
-        z = (hyper - mean) / sd
-        z = torch.cat([z[:, :-1], z[:, -1:].clamp_min(0)], -1)
-        return -0.5 * z.square().sum(-1), -z / sd
+        z = hyper[:, :2] / hyper.new_tensor([1.0, 2.0])
+        noise = ((hyper[:, -1:] - NOISE[0]) / NOISE[1]).clamp_min(0)
+        value = -0.5 * (z.square().sum(-1) + noise[:, 0].square())
+        gradient = [-z / z.new_tensor([1.0, 2.0])]
+        for lengths, center in zip(hyper[:, 2:-1].chunk(2, -1), (middle, middle + 0.5 * math.log(p)), strict=True):
+            mean = lengths.mean(-1, keepdim=True)
+            apart, tails = lengths - mean, TAILS * self.apart**2
+            value = value - 0.5 * (mean[:, 0] - center).square() / self.spread**2
+            value = value - 0.5 * (TAILS + 1) * torch.log1p(apart.square() / tails).sum(-1)
+            pull = (TAILS + 1) * apart / (tails + apart.square())
+            gradient.append(pull.mean(-1, keepdim=True) - pull - (mean - center) / (p * self.spread**2))
+        return value, torch.cat([*gradient, -noise / NOISE[1]], -1)
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
         """Distances in each parameter.  (Q, p, ...)"""
