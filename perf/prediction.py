@@ -19,16 +19,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from quality import SETTINGS
 
 from bomi import Optimizer
 from bomi.benchmarks import missingness
 from bomi.benchmarks.contenders import Contender, contender, split
 from bomi.benchmarks.functions import FloatArray, Problem
-from bomi.benchmarks.missingness import Events, HistoryGaps, Initial
+from bomi.benchmarks.missingness import Initial
 from bomi.benchmarks.problems import find_problem
 
 PROBLEMS = "hartmann6,rosenbrock,cosine8,levy,ackley,styblinskitang,schwefel,alpine,eggholder"
-SETTINGS = {"mild": (Events(0.25, 0.05), 1), "hard": (Events(0.5, 0.3, most=3), 3)}
 EVALUATIONS, POINTS = 30, 300
 
 
@@ -47,8 +47,10 @@ class Sheet:
 
 def made(problem: Problem, setting: str, seed: int) -> Sheet:
     """A table that follows from the seed alone."""
-    events, most = SETTINGS[setting]
-    initial = missingness.initial(problem, seed=seed, gaps=HistoryGaps(most=most))
+    case = SETTINGS[setting](problem.name, EVALUATIONS, None)
+    events = case.missing
+    assert events is not None
+    initial = missingness.initial(problem, seed=seed, gaps=case.gaps)
     rng = np.random.default_rng(1000 + seed)
     low, high = np.array(list(problem.bounds.values())).T
     inputs, outcomes = list(initial.inputs), list(initial.outcomes)
@@ -113,7 +115,7 @@ def main() -> None:
     methods = [contender("oracle"), *map(contender, split(options.methods))]
     print("| setting | method | error near | error anywhere | coverage near | coverage anywhere |")
     print("|---|---|---:|---:|---:|---:|")
-    for setting in SETTINGS:
+    for setting in ("mild", "hard"):
         tables = [
             (made(find_problem(name), setting, seed), seed)
             for name in options.problems.split(",")

@@ -86,12 +86,6 @@ TABLES: dict[str, Callable[[Results], list[list[str]]]] = {
 }
 
 
-def markdown(rows: list[list[str]]) -> str:
-    """A table."""
-    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def main(folder: Path) -> None:
     """Every figure and table whose results are there."""
     text = DOCUMENT.read_text(encoding="utf-8")
@@ -104,7 +98,7 @@ def main(folder: Path) -> None:
             image.convert("RGB").quantize(192, dither=Image.Dither.NONE).save(target, optimize=True)
         for table, made in TABLES.items():
             mark = rf"(<!-- {name} {table} -->\n).*?(<!-- end -->)"
-            filled = markdown(made(results))
+            filled = scores.table(made(results))
             text = re.sub(mark, lambda found, t=filled: f"{found[1]}{t}\n{found[2]}", text, flags=re.DOTALL)
     DOCUMENT.write_text(text, encoding="utf-8")
 

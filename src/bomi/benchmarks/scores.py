@@ -156,13 +156,19 @@ def markdown(results: Results, *, reference: str | None = None) -> str:
     """The final values as a table that a person reads: one row for each case and method."""
     titles = ["case", "method", "runs", "best seen", "median", "regret", "closed", f"p vs {reference}"]
     titles += ["recommended", "median", "regret", "closed", f"p vs {reference}", "s/suggestion"]
-    lines = [titles, ["---"] * len(titles)]
+    lines = [titles]
     for case in results.cases:
         recommended = {score.method: score for score in scores(results, case, what=RECOMMENDED, reference=reference)}
         for score in scores(results, case, reference=reference):
             runs = [run for run in results.runs if (run["case"], run["method"]) == (case, score.method)]
             row = [case, score.method, str(score.repeats), *_cells(score)]
             lines.append([*row, *_cells(recommended.get(score.method)), number(seconds(runs))])
+    return table(lines)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a table in Markdown, the first of them its titles."""
+    lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -209,10 +209,11 @@ class AdditiveMatern:
     def log_prior(self, hyper: Tensor) -> tuple[Tensor, Tensor]:
         """Normals, that of the noise flat below its middle, and lengths like one another.  (Q,), (Q, k + 1)"""
         p, middle = self.parameters, math.log(self.length)
-        z = hyper[:, :2] / hyper.new_tensor([1.0, 2.0])
+        sd = hyper.new_tensor([1.0, 2.0])
+        z = hyper[:, :2] / sd
         noise = ((hyper[:, -1:] - NOISE[0]) / NOISE[1]).clamp_min(0)
         value = -0.5 * (z.square().sum(-1) + noise[:, 0].square())
-        gradient = [-z / z.new_tensor([1.0, 2.0])]
+        gradient = [-z / sd]
         for lengths, center in zip(hyper[:, 2:-1].chunk(2, -1), (middle, middle + 0.5 * math.log(p)), strict=True):
             mean = lengths.mean(-1, keepdim=True)
             apart, tails = lengths - mean, TAILS * self.apart**2
