@@ -1,6 +1,6 @@
 """Milliseconds of one evaluation of each simulator, over random queries from a fixed seed.
 
-python perf/simulators.py [QUERIES]
+python perf/speed.py --simulators
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ def milliseconds(evaluate: Callable[[FloatArray], object], queries: FloatArray) 
     return np.array(times)
 
 
-def main() -> None:
+def main(count: int = 60) -> None:
     """Measure and print."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     print("| simulator | queries | median (ms) | 95 % (ms) | most (ms) |\n|---|---:|---:|---:|---:|")
     for name in ("heat", "robot"):
         try:

@@ -6,6 +6,7 @@ filled by the column's mean. Medians of several rounds; in each round every cont
 
     python perf/speed.py --sizes 50 190 500 --repeats 5 --threads 1
     python perf/speed.py --fresh          the first suggestion of a new process, imports not counted
+    python perf/speed.py --simulators     an evaluation of the heat treatment and of the robot
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+import simulators
 import torch
 from botorch.acquisition import LogExpectedImprovement
 from botorch.fit import fit_gpytorch_mll
@@ -143,11 +145,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--fresh", action="store_true", help="the first suggestion of a new process")
+    parser.add_argument("--simulators", action="store_true", help="an evaluation of each simulated experiment instead")
     parser.add_argument("--one", help=argparse.SUPPRESS)  # what --fresh starts
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     warnings.simplefilter("ignore")  # of BoTorch's optimizers: not what is measured here
 
+    if options.simulators:
+        simulators.main()
+        return
     if options.one:
         size = options.sizes[0]
         print(seconds(contender(options.one, rows(size - 1, seed=size), rows(1, seed=size + 1)), 0))
