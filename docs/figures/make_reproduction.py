@@ -46,6 +46,12 @@ def seen(results: Results) -> list[list[str]]:
     return finals(results, SEEN)
 
 
+def turned(results: Results) -> list[list[str]]:
+    """The same with a row for each case and a column for each method: for many cases."""
+    *cases, _ = zip(*seen(results), strict=True)
+    return [["setting", *cases[0][1:]], *(list(row) for row in cases[1:])]
+
+
 def recommended(results: Results) -> list[list[str]]:
     """The true value of the setting recommended at the end."""
     return finals(results, RECOMMENDED)
@@ -80,6 +86,7 @@ def seconds(results: Results) -> list[list[str]]:
 
 TABLES: dict[str, Callable[[Results], list[list[str]]]] = {
     "seen": seen,
+    "turned": turned,
     "recommended": recommended,
     "gaps": gaps,
     "seconds": seconds,
