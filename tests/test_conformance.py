@@ -236,7 +236,9 @@ def test_what_was_recorded_is_the_same_in_every_world(name):
     rows = fresh(space, frame, name)._observations.done
     outcomes = torch.tensor([row.outcome for row in rows], dtype=torch.float64)
     method = bomi.METHODS[name]
-    gappy = Table.of(space, rows, method.scaling(outcomes).to_targets(outcomes))
+    raw = Table.of(space, rows, outcomes)
+    scaling = method.scaling(outcomes, None, raw.inputs, space, None)
+    gappy = replace(raw, targets=scaling.to_targets(outcomes))
     completed = method.filler(gappy, torch.Generator().manual_seed(0))
     recorded = gappy.inputs if completed.rows is None else gappy.inputs[completed.rows]
     assert not completed.inputs.isnan().any()

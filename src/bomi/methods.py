@@ -31,7 +31,8 @@ from bomi.surrogates.gaussian_process import GaussianProcess
 from bomi.surrogates.kernels import AdditiveMatern, Kernel, SquaredExponential
 from bomi.surrogates.mixture import Mixture
 from bomi.surrogates.uncertain_inputs import fit_uncertain
-from bomi.worlds import Completed, Scaling, Table, min_max, standard
+from bomi.surrogates.warping import standard
+from bomi.worlds import Completed, Scaling, Table, min_max
 
 RESTART_EVERY = 5  # rows, between searches for hyper-parameters from nothing
 IN_TURNS = 64  # rows, above which the worlds take turns in learning hyper-parameters
@@ -42,6 +43,15 @@ class Filler(Protocol):
 
     def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
         """The completed worlds of a table; `warm` are those of the table before, for fillers that go on from them."""
+
+
+class Scaler(Protocol):
+    """A way of scaling an outcome."""
+
+    def __call__(
+        self, outcomes: Tensor, target: float | None, inputs: Tensor, space: Space, keep: Scaling | None, /
+    ) -> Scaling:
+        """The scaling of outcomes (n,) whose inputs (n, d) are known but for NaN; like `keep`, if that is given."""
 
 
 class Surrogate(Protocol):
@@ -79,7 +89,7 @@ class AdditiveGP:
         inputs, targets, errors = completed.inputs, completed.targets, completed.errors
         if completed.hyper is None:
             return gaussian_process.fit(inputs, targets, kernel=kernel, errors=errors)
-        hyper = completed.hyper
+        hyper = completed.hyper.cpu()
         if inputs.shape[1] <= ANCHORS:  # of more rows they were learned from the anchors
             hyper = self._relearn(gaussian_process.Pairs(kernel, inputs, errors), inputs, targets, hyper)
         return gaussian_process.with_hyper(inputs, targets, hyper, kernel=kernel, errors=errors)
@@ -87,16 +97,12 @@ class AdditiveGP:
     def _relearn(self, pairs: gaussian_process.Pairs, inputs: Tensor, targets: Tensor, hyper: Tensor) -> Tensor:
         """Hyper-parameters a few steps better than before; of a larger table in one world, each in its turn."""
         worlds, rows = inputs.shape[:2]
-        if rows % RESTART_EVERY == 0:
-            # Another mode may have become the better one: one world looks for it, all consider it.
-            one = rows // RESTART_EVERY % worlds
-            world, errors = inputs[one : one + 1], pairs.errors.expand(rows)
-            other = gaussian_process.search(pairs.kernel, world, targets, most=20, errors=errors).expand_as(hyper)
-            before, after = (gaussian_process.negative_log_evidence(each, pairs, targets)[0] for each in (hyper, other))
-            hyper = torch.where((after < before)[:, None], other, hyper)
         turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([rows % worlds])
-        climbed = gaussian_process.climb(pairs, targets, hyper[turn], most=10, worlds=turn)
-        return hyper.index_copy(0, turn, climbed)
+        own = hyper[turn]
+        if rows % RESTART_EVERY == 0:
+            generator = torch.Generator().manual_seed(rows)
+            own = gaussian_process.another_mode(pairs, targets, own, turn, generator)
+        return hyper.index_copy(0, turn, gaussian_process.climb(pairs, targets, own, most=10, worlds=turn))
 
 
 @dataclass(frozen=True)
@@ -229,7 +235,7 @@ class Method:
     filler: Filler
     acquisition: Acquisition | None = UpperConfidenceBound()
     surrogate: Surrogate = PlainGP()
-    scaling: Callable[[Tensor, float | None], Scaling] = min_max  # of the outcomes, and of the target if there is one
+    scaling: Scaler = min_max
     rows: int = 2  # fewer completed rows than this: space-filling points
     goes_on: bool = False  # whether the filler goes on from the worlds before
     points: int | None = 10_000  # how many the next one is chosen from, as the authors' program does; None: by ascent

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from bomi.surrogates.mixture import Mixture
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
+RESCALE_EVERY = 5  # rows, between choices of the outcomes' scale
+PLENTY = 10  # complete rows for each parameter: these tell of the scale without the others
 SMALL = 1000  # rows up to which a second thread costs more than it brings
 
 P = ParamSpec("P")
@@ -180,7 +182,8 @@ class _Fit:
     def models(self) -> tuple[GaussianProcess, ...]:
         """One for each outcome."""
         each = range(len(self.scalings))
-        return tuple(self.method.surrogate(self.completed.of(j), self.table.space) for j in each)
+        there = self.completed.to(self.table.device)
+        return tuple(self.method.surrogate(there.of(j), self.table.space) for j in each)
 
     @cached_property
     def measured(self) -> Tensor:
@@ -520,26 +523,62 @@ class Optimizer:
         return self._fit
 
     def _fitted(self, rows: tuple[Row, ...]) -> _Fit:
-        scalings, aims, targets, errors = [], [], [], []
-        for objective in self.objectives:
-            outcomes = objective.sign * _column([row.outcomes.get(objective.name) for row in rows])
+        signs = [objective.sign for objective in self.objectives]
+        outcomes = [_column([row.outcomes.get(name) for row in rows]) for name in self.outcomes]
+        targets = torch.stack([sign * column for sign, column in zip(signs, outcomes, strict=True)])
+        table = Table.of(self.space, rows, targets)
+        before = self._fit if self._fit is not None and self._fit.warm_enough else None
+        if before is not None:
+            due = len(rows) // RESCALE_EVERY > len(before.rows) // RESCALE_EVERY
+            worlds = before.warm(rows)
+            scalings = self._scalings(table, worlds, () if due else before.scalings)
+            return self._filled(rows, table, scalings, worlds, before.scalings)
+        scalings = self._scalings(table)
+        fit = self._filled(rows, table, scalings)
+        complete = int((~table.gaps.any(-1)).sum())
+        if not self.method.goes_on or not fit.enough or complete >= min(len(rows), PLENTY * len(self.space)):
+            return fit
+        better = self._scalings(table, fit.completed)  # now that the rows with gaps have a say
+        return fit if _alike(scalings, better) else self._filled(rows, table, better, fit.completed, scalings)
+
+    def _scalings(
+        self, table: Table, worlds: Completed | None = None, keep: Sequence[Scaling] = ()
+    ) -> tuple[Scaling, ...]:
+        """How each outcome of a table is scaled, by what one of the worlds says; or as before."""
+        inputs, found = table.inputs, []
+        if worlds is not None:
+            inputs = torch.where(inputs.isnan(), worlds.inputs[len(table) % len(worlds.inputs)], inputs)
+        for j, (objective, outcomes) in enumerate(zip(self.objectives, table.outcomes, strict=True)):
             known = ~outcomes.isnan()
-            scaling = self.method.scaling(outcomes[known], objective.target)
+            like = keep[j] if keep else None
+            found.append(self.method.scaling(outcomes[known], objective.target, inputs[known], self.space, like))
+        return tuple(found)
+
+    def _filled(
+        self,
+        rows: tuple[Row, ...],
+        table: Table,
+        scalings: tuple[Scaling, ...],
+        warm: Completed | None = None,
+        before: tuple[Scaling, ...] = (),
+    ) -> _Fit:
+        """The table's gaps filled, going on from worlds that were made with other scalings before."""
+        aims, targets, errors = [], [], []
+        for objective, scaling, outcomes in zip(self.objectives, scalings, table.outcomes, strict=True):
             error = _column([row.errors.get(objective.name) for row in rows]).nan_to_num()
-            scalings.append(scaling)
             aims.append(None if objective.target is None else float(scaling.to_targets(_column([objective.target]))))
             targets.append(scaling.to_targets(outcomes))
             errors.append((error * scaling.slope(outcomes)).square().nan_to_num())
         known_errors = torch.stack(errors) if any(bool(error.any()) for error in errors) else None
-        table = Table.of(self.space, rows, torch.stack(targets), known_errors)
+        table = replace(table, targets=torch.stack(targets), errors=known_errors)
         if bool(table.outcomes.isnan().all(-1).any()):  # an outcome of which nothing is known: nothing to learn yet
             completed = Completed(table.inputs[None], table.targets, errors=table.errors)
         else:
-            before = self._fit
-            warm = before.warm(rows) if before is not None and before.warm_enough else None
+            if warm is not None and not _alike(scalings, before):
+                warm = replace(warm, hyper=None)  # those of a scale bent otherwise are of no use
             generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
             completed = self.method.filler(table, generator, warm)
-        return _Fit(rows, tuple(scalings), tuple(aims), table, completed, self.method)
+        return _Fit(rows, scalings, tuple(aims), table, completed, self.method)
 
     def _pending_places(self) -> Tensor:
         """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
@@ -784,6 +823,11 @@ class Optimizer:
     def frame(self) -> pd.DataFrame:
         """Everything told, pending suggestions included, as a table that `tell` takes back."""
         return self._observations.frame()
+
+
+def _alike(some: Sequence[Scaling], others: Sequence[Scaling]) -> bool:
+    """Whether outcomes are bent alike."""
+    return [(one.bend, one.from_best) for one in some] == [(one.bend, one.from_best) for one in others]
 
 
 def _column(values: Sequence[float | None]) -> Tensor:

@@ -8,7 +8,6 @@ each a table without gaps. Everything after that is one path.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -43,9 +42,10 @@ class Table:
     targets: Tensor  # (n,) or (m, n) outcomes, larger is better, scaled; NaN where a row lacks one
     stated: tuple[Stated, ...] = ()
     errors: Tensor | None = None  # like the targets: the variance of each that is known beforehand, 0 without one
+    device: str = "cpu"  # where its processes are computed, if there are many rows
 
     @classmethod
-    def of(cls, space: Space, rows: Sequence[Row], targets: Tensor, errors: Tensor | None = None) -> Table:
+    def of(cls, space: Space, rows: Sequence[Row], targets: Tensor, *, device: str = "cpu") -> Table:
         """The rows' inputs beside their targets."""
         inputs = np.full((len(rows), space.dim), np.nan)
         asked = np.full((len(rows), space.dim), np.nan)
@@ -61,7 +61,7 @@ class Table:
                     inputs[i, columns] = parameter.to_unit(cell)
                 if name in row.asked:
                     asked[i, columns] = parameter.to_unit(row.asked[name])
-        return cls(space, torch.from_numpy(inputs), torch.from_numpy(asked), targets, tuple(stated), errors)
+        return cls(space, torch.from_numpy(inputs), torch.from_numpy(asked), targets, tuple(stated), device=device)
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -81,13 +81,13 @@ class Table:
     def select(self, rows: Tensor) -> Table:
         """Some of the rows.  rows: (n,) bool"""
         place = torch.cumsum(rows, 0) - 1
-        return Table(
-            self.space,
-            self.inputs[rows],
-            self.asked[rows],
-            self.targets[..., rows],
-            tuple(replace(s, row=int(place[s.row])) for s in self.stated if rows[s.row]),
-            None if self.errors is None else self.errors[..., rows],
+        return replace(
+            self,
+            inputs=self.inputs[rows],
+            asked=self.asked[rows],
+            targets=self.targets[..., rows],
+            stated=tuple(replace(s, row=int(place[s.row])) for s in self.stated if rows[s.row]),
+            errors=None if self.errors is None else self.errors[..., rows],
         )
 
     def with_centers(self) -> Table:
@@ -180,6 +180,11 @@ class Completed:
             None if self.errors is None else torch.atleast_2d(self.errors)[outcome, known],
         )
 
+    def to(self, device: str) -> Completed:
+        """The same where its processes are to be computed."""
+        moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
+        return replace(self, **moved)
+
 
 @dataclass(frozen=True)
 class Scaling:
@@ -193,6 +198,7 @@ class Scaling:
     center: float = 0.0
     unit: float = 1.0
     bend: float = 0.0
+    from_best: bool = False  # whether the center is the best outcome
 
     def to_targets(self, outcomes: Tensor) -> Tensor:
         """Outcomes, larger is better, as targets."""
@@ -217,47 +223,14 @@ class Scaling:
         return self.to_outcomes(mean), (self.to_outcomes(mean + sd) - self.to_outcomes(mean - sd)) / 2
 
 
-def min_max(outcomes: Tensor, target: float | None = None) -> Scaling:
-    """To [0, 1] by the current minimum and maximum; constant outcomes to 0. A target changes nothing."""
+def min_max(outcomes: Tensor, *_: object) -> Scaling:
+    """To [0, 1] by the current minimum and maximum; constant outcomes to 0."""
     if len(outcomes) == 0:
         return Scaling()
     low, high = float(outcomes.min()), float(outcomes.max())
-    return Scaling(center=low, unit=_span(high - low, low))
+    return Scaling(center=low, unit=span(high - low, low))
 
 
-BENDS = (0.3, 1.0, 3.0, 10.0)
-BEND_MARGIN = 2.0  # how much more likely, in nats, a stronger bend must be
-
-
-def standard(outcomes: Tensor, target: float | None = None) -> Scaling:
-    """To mean 0 and standard deviation 1, heavy tails drawn in; constant outcomes to 0.
-
-    z is measured in units of the median absolute deviation, from the median or from the best outcome: the latter draws
-    in one tail only and keeps apart what is nearly best. Bend and center are the most likely ones if the bent outcomes
-    were normal: they maximise -n log sd(w) + sum_i log w'(z_i), as Box and Cox (1964) choose a power. Where a target
-    is wanted they are bent around it, to both sides alike: what is nearer to it stays nearer.
-    """
-    if len(outcomes) == 0:
-        return Scaling()
-    middle, top = float(outcomes.median()), float(outcomes.max())
-    away = (outcomes - middle).abs()
-    unit = _span(float(away.median()) or float(away.mean()), middle)
-    best, best_value = Scaling(), -np.inf
-    centers = (middle, top) if target is None else (target,)
-    for bend, center in ((0.0, middle), *itertools.product(BENDS, centers)):
-        z = (outcomes - center) / unit
-        w = torch.asinh(bend * z) / bend if bend else z
-        sd = float(w.std(correction=0))
-        if sd < 1e-9:
-            return Scaling(float(w.mean()), 1.0, center, unit)
-        if not np.isfinite(sd):
-            continue  # too weak a bend for such outliers
-        value = -len(z) * np.log(sd) - float(torch.hypot(bend * z, torch.ones_like(z)).log().sum())
-        if value > best_value + (BEND_MARGIN if bend else 0.0):
-            best, best_value = Scaling(float(w.mean()), sd, center, unit, bend), value
-    return best
-
-
-def _span(span: float, level: float) -> float:
+def span(span: float, level: float) -> float:
     """The span, or the size of the level where the outcomes are the same up to rounding."""
     return span if span > 1e-12 * abs(level) and np.isfinite(span) else (abs(level) or 1.0)

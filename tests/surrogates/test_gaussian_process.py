@@ -9,6 +9,8 @@ from bomi.surrogates.gaussian_process import (
     NOISE_BOUNDS,
     GaussianProcess,
     Pairs,
+    another_mode,
+    climb,
     fit,
     negative_log_evidence,
     robust_cholesky,
@@ -273,3 +275,38 @@ def test_the_prior_holds_lengths_together_but_lets_one_go():
     assert cost(1, -1, 1, -1) > 7  # all different: dear
     assert cost(3, 0, 0, 0) < 12  # a parameter that does nothing: some ten rows tell
     assert cost(6, 0, 0, 0) < 2 * cost(3, 0, 0, 0)  # of a normal distribution it would be four times
+
+
+def two_readings(noise, seed):
+    """Nine outcomes, a wave or mere noise, and the hyper-parameters of both readings.  (1, 9, 1), (9,), (2, 3)"""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.linspace(0, 1, 9, dtype=torch.float64)
+    y = torch.sin(9 * x) + 0.6 * x + noise * torch.randn(9, generator=generator, dtype=torch.float64)
+    X, y = x[None, :, None], (y - y.mean()) / y.std()
+    starts = torch.tensor([[1.0, 0.08, 1e-3], [1e-6, 0.8, 0.5]], dtype=torch.float64).log()
+    return X, y, climb(Pairs(KERNEL, X.expand(2, -1, -1)), y, starts, most=100)
+
+
+@pytest.mark.parametrize("seed", [0, 4, 8])
+@pytest.mark.parametrize("begin", [0, 1])
+def test_worlds_share_themselves_out_among_the_modes_by_their_evidence(seed, begin):
+    X, y, modes = two_readings(0.5, seed)
+    worlds = 300
+    pairs, every = Pairs(KERNEL, X.expand(worlds, -1, -1)), torch.arange(worlds)
+    generator = torch.Generator().manual_seed(0)
+    hyper = modes[begin].expand(worlds, -1)
+    for _ in range(6):
+        hyper = another_mode(pairs, y, hyper, every, generator)
+    values = -negative_log_evidence(modes, Pairs(KERNEL, X.expand(2, -1, -1)), y)[0]
+    wave = (hyper[:, 1] - modes[0, 1]).abs() < 0.3
+    assert float(wave.double().mean()) == pytest.approx(float(values.softmax(0)[0]), abs=0.15)
+
+
+def test_a_hopeless_mode_is_left_and_not_visited():
+    X, y, modes = two_readings(0.0, 0)
+    pairs, generator = Pairs(KERNEL, X.expand(50, -1, -1)), torch.Generator().manual_seed(0)
+    for begin in modes:
+        hyper = begin.expand(50, -1)
+        for _ in range(8):
+            hyper = another_mode(pairs, y, hyper, torch.arange(50), generator)
+        assert ((hyper[:, 1] - modes[0, 1]).abs() < 0.3).all()

@@ -47,6 +47,7 @@ from bomi.worlds import Completed, Table
 CANDIDATES = 24
 NEAR = (0.003, 0.7)  # steps of every second row in a sweep; the others take fresh draws
 COLD_ROUNDS = 7  # of hyper-parameters and a sweep, from nothing
+WARM_ROUNDS = 3  # of the same, from worlds whose hyper-parameters are of no use
 MORE_ROUNDS = 6  # of the same, where the complete rows are too few to learn hyper-parameters from
 ENOUGH = 10  # complete rows for each parameter
 LEAST_NOISE = 1e-5
@@ -83,7 +84,7 @@ class Posterior:
             return self._by_anchors(table, generator, warm)
         known = to_codes(table, table.inputs)
         priors = _priors(table, known, self._count(table))
-        if warm is None or warm.hyper is None:
+        if warm is None:
             codes, hyper = _cold_start(table, known, priors, generator)
         else:
             codes, hyper = _warm_start(table, known, priors, generator, warm.inputs, warm.hyper)
@@ -157,9 +158,8 @@ def _kernel(table: Table) -> AdditiveMatern:
 def _model(table: Table, completed: Completed) -> GaussianProcess:
     """The processes of one outcome, with the hyper-parameters that come with the worlds."""
     assert completed.hyper is not None
-    return with_hyper(
-        completed.inputs, completed.targets, completed.hyper, kernel=_kernel(table), errors=completed.errors
-    )
+    there = completed.to(table.device)
+    return with_hyper(there.inputs, there.targets, completed.hyper, kernel=_kernel(table), errors=there.errors)
 
 
 def _search(table: Table, completed: Completed) -> Tensor:
@@ -245,7 +245,7 @@ def draw_given(
             with torch.no_grad():
                 mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
             y, error = (values[j, part : part + BLOCK] for values in (outcomes, errors))
-            variance = variance + model.noise.exp()[:, None, None] + error
+            variance = variance + model.hyper[:, -1].exp()[:, None, None] + error
             weight -= 0.5 * ((y - mean).square() / variance + variance.log()).nan_to_num()  # 0 where it is lacking
         chosen = (weight + luck[:, :, part : part + BLOCK]).argmax(1)  # (Q, B)
         drawn.append(x[torch.arange(Q)[:, None], chosen, torch.arange(x.shape[2])])
@@ -285,19 +285,33 @@ def _tempered(hyper: Tensor, warmth: float = 0.0) -> Tensor:
 
 
 def _warm_start(
-    table: Table, known: Tensor, priors: GapPriors, generator: torch.Generator, before: Tensor, hyper: Tensor
+    table: Table, known: Tensor, priors: GapPriors, generator: torch.Generator, before: Tensor, hyper: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """From the worlds before, NaN in rows they did not have: these are drawn first, then everything is swept again."""
+    """From the worlds before, NaN in rows they did not have: these are drawn first, then everything is swept again.
+
+    Without hyper-parameters these are learned from one of the worlds, and there are some rounds of learning more.
+    """
     pick = torch.arange(len(priors.cdf)) % len(before)
-    codes, hyper = to_codes(table, before[pick]), _of_worlds(hyper, pick, table)
-    used = _tempered(hyper)
+    codes = to_codes(table, before[pick])
     fresh = codes.isnan().any(-1).any(0) & known.isnan().any(-1)
     codes = _guess(torch.where(known.isnan(), codes, known), priors, table)
+    rounds = 0
+    if hyper is None:
+        rounds, part = WARM_ROUNDS, table.select(~fresh)
+        hyper = _search(part, Completed(from_codes(table, codes[:1, ~fresh]), part.targets, errors=part.errors))
+        pick = torch.zeros_like(pick)
+    hyper = _of_worlds(hyper, pick, table)
+    used = _tempered(hyper)
     P = _inverse(table, used, from_codes(table, codes), only=~fresh)
     priors = priors.learn_straying(_take(codes, priors), generator, ~fresh)
     if fresh.any():
         P, priors = sweep(codes, P, table, priors, used, generator, step=1.0, only=fresh)
-    sweep(codes, P, table, priors, used, generator)
+    _, priors = sweep(codes, P, table, priors, used, generator)
+    for _ in range(rounds):
+        inputs = from_codes(table, codes)
+        hyper = _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=8)
+        P = _inverse(table, _tempered(hyper), inputs)
+        _, priors = sweep(codes, P, table, priors, _tempered(hyper), generator)
     return codes, hyper
 
 

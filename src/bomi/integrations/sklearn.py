@@ -25,7 +25,8 @@ from bomi.imputers.matrix_factorization import MatrixFactorization, Prior
 from bomi.imputers.posterior import Posterior
 from bomi.imputers.simple import mode
 from bomi.space import Array, Real, Space
-from bomi.worlds import Table, standard
+from bomi.surrogates.warping import standard
+from bomi.worlds import Table
 
 
 class _Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -140,7 +141,7 @@ class PosteriorImputer(_Imputer):
         unit = torch.from_numpy(self._unit(X))
         space = Space({f"x{j}": Real(0, 1) for j in range(unit.shape[1])})
         outcomes = torch.from_numpy(np.array(y, dtype=np.float64))
-        targets = standard(outcomes).to_targets(outcomes)
+        targets = standard(outcomes, None, unit, space).to_targets(outcomes)
         table = Table(space, unit, torch.full_like(unit, torch.nan), targets)
         drawn = Posterior(self.worlds)(table, _generator(self.random_state)).inputs.numpy()
         self.worlds_ = np.where(np.isnan(X), self.low_ + self.span_ * drawn, X)

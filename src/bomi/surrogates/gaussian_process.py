@@ -7,6 +7,9 @@
 
 Plain torch linear algebra: one Cholesky for all worlds, and the gradient of the marginal likelihood through
 the kernel alone, since dL/dK = (K^-1 - alpha alpha^T) / 2 is known in closed form.
+
+All of it is computed where the inputs lie, on a GPU if they do; points come from, and what is learned goes back to,
+wherever the caller computes.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from torch import Tensor
 from bomi.surrogates.kernels import Kernel, SquaredExponential, cross, symmetric
 
 CHUNK = 500_000  # covariances between points and rows at a time
+GPU_CHUNK = 8 * CHUNK
 NOISE_BOUNDS = (1e-6, 1.0)
 STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
 BEHIND = 10.0  # in log evidence: a start so far behind the best one does not climb
@@ -74,11 +78,11 @@ class GaussianProcess(Model):
     @property
     def hyper(self) -> Tensor:
         """The log hyper-parameters with the log noise last.  (Q, k + 1)"""
-        return torch.cat([self.theta, self.noise[:, None]], -1)
+        return torch.cat([self.theta, self.noise[:, None]], -1).cpu()
 
     def moments(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of f in each world.  points: (m, d) or (Q, m, d) -> (Q, m), (Q, m)"""
-        most = max(CHUNK // self.inputs[..., 0].numel(), 8)
+        most = max((GPU_CHUNK if self.inputs.is_cuda else CHUNK) // self.inputs[..., 0].numel(), 8)
         if points.shape[-2] > most and not torch.is_grad_enabled():
             parts = [self.moments(part) for part in points.split(most, -2)]
             return torch.cat([mean for mean, _ in parts], -1), torch.cat([variance for _, variance in parts], -1)
@@ -87,7 +91,7 @@ class GaussianProcess(Model):
         mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
         explained = torch.linalg.solve_triangular(self.L, k, upper=False).square().sum(-2)
         prior = self.kernel.diagonal(self.theta, x)
-        return mean, (prior - explained).clamp_min(1e-12 * prior.detach())
+        return mean.to(points.device), (prior - explained).clamp_min(1e-12 * prior.detach()).to(points.device)
 
     def worlds(self) -> list[GaussianProcess]:
         """Each world alone."""
@@ -99,7 +103,7 @@ class GaussianProcess(Model):
 
     def fitted(self) -> Tensor:
         """Posterior mean of f at each world's own rows: y - (noise + errors) alpha.  (Q, n)"""
-        return self.targets - self.variances * self.alpha
+        return (self.targets - self.variances * self.alpha).cpu()
 
     def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
         """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
@@ -112,7 +116,7 @@ class GaussianProcess(Model):
         covariance = cross(self.kernel, self.theta, x, x) - half @ half.mT
         jitter = 1e-10 * self.theta[:, 0].exp().reshape(-1, *[1] * (mean.ndim - 1)).expand(mean.shape)
         covariance = (covariance + torch.diag_embed(jitter)).movedim(0, -3)
-        return GPyTorchPosterior(MultivariateNormal(mean.movedim(0, -2), covariance))
+        return GPyTorchPosterior(MultivariateNormal(mean.movedim(0, -2).to(X.device), covariance.to(X.device)))
 
     def believe(self, points: Tensor) -> GaussianProcess:
         """As if the points had been tried and each world had been right about them.
@@ -141,8 +145,8 @@ class GaussianProcess(Model):
         return more
 
     def _place(self, points: Tensor) -> Tensor:
-        """The points as the kernel takes them."""
-        return points
+        """The points as the kernel takes them, where it computes."""
+        return points.to(self.inputs.device)
 
 
 def fit(
@@ -161,6 +165,7 @@ def with_hyper(
     inputs: Tensor, targets: Tensor, hyper: Tensor, *, kernel: Kernel, errors: Tensor | None = None
 ) -> GaussianProcess:
     """The processes with hyper-parameters given as one tensor, the noise last.  hyper: (Q, k + 1)"""
+    hyper = hyper.to(inputs.device)
     return GaussianProcess(inputs, targets, hyper[:, :-1], hyper[:, -1], kernel=kernel, errors=errors)
 
 
@@ -171,6 +176,19 @@ def search(
     pairs = Pairs(kernel, inputs, errors)
     starts, worlds = _coarse_search(pairs, targets, keep=keep)
     return climb(pairs, targets, starts, most=most, worlds=worlds)
+
+
+def another_mode(pairs: Pairs, targets: Tensor, hyper: Tensor, worlds: Tensor, generator: torch.Generator) -> Tensor:
+    """Hyper-parameters of some worlds after a visit to another mode, from which each may come back.  (w, k + 1)
+
+    It climbs from any start that is not hopelessly behind, and stays with probability 1 / (1 + exp(-gain)) (Barker
+    1965): so worlds share themselves out among the modes, by their evidence and by how many starts lead there.
+    """
+    starts, _ = _coarse_search(pairs, targets, keep=1, worlds=worlds, generator=generator)
+    there = climb(pairs, targets, starts, most=20, worlds=worlds)
+    before, after = (negative_log_evidence(each, pairs, targets, worlds)[0].cpu() for each in (hyper, there))
+    chance = torch.rand(len(worlds), generator=generator, dtype=torch.float64)
+    return torch.where((torch.logit(chance) < before - after)[:, None], there, hyper)
 
 
 class Pairs:
@@ -211,9 +229,9 @@ def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: T
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         value, gradient = negative_log_evidence(torch.from_numpy(flat), pairs, targets, where[batch_indices])
-        return value.numpy(), gradient.numpy()
+        return value.cpu().numpy(), gradient.cpu().numpy()
 
-    flat = starts.clamp(low, high).numpy()
+    flat = starts.cpu().clamp(low, high).numpy()
     found, values, _ = fmin_l_bfgs_b_batched(
         loss, flat, bounds=bounds, maxiter=most, factr=None, ftol=1e-6, pass_batch_indices=True
     )
@@ -230,6 +248,7 @@ def negative_log_evidence(
     -log p(y | theta) = y^T K^-1 y / 2 + log|K| / 2 + n log(2 pi) / 2
     """
     worlds = torch.arange(len(pairs)) if worlds is None else worlds
+    parameters = parameters.to(targets.device)
     theta, noise = parameters[:, :-1], parameters[:, -1].exp()
     half, pullback = pairs.kernel.with_pullback(theta, pairs.of(worlds))
     K = pairs.matrix(half)
@@ -247,17 +266,21 @@ def negative_log_evidence(
     return value, torch.cat([by_theta, by_noise[:, None]], -1) - by_prior
 
 
-def _coarse_search(pairs: Pairs, targets: Tensor, *, keep: int) -> tuple[Tensor, Tensor]:
+def _coarse_search(
+    pairs: Pairs, targets: Tensor, *, keep: int, worlds: Tensor | None = None, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor]:
     """The best of the kernel's starting points crossed with noise levels, each with its best scale.
 
     For K = s^2 C the best scale is s^2 = y^T C^-1 y / n (known errors are scaled along). At most `keep` in a world, and
-    none that is hopelessly behind its best.  -> (r, k + 1), (r,) the world of each
+    none that is hopelessly behind its best; with a generator any of the others.  -> (r, k + 1), (r,) the world of each
     """
+    worlds = torch.arange(len(pairs)) if worlds is None else worlds
+    prepared = pairs.of(worlds)
     values, points = [], []
     y = targets[:, None]
-    for start in pairs.kernel.starts():
-        theta = start.expand(len(pairs), -1)
-        C = pairs.matrix(pairs.kernel.evaluate(theta, pairs.prepared))
+    for start in pairs.kernel.starts().to(targets.device):
+        theta = start.expand(len(worlds), -1)
+        C = pairs.matrix(pairs.kernel.evaluate(theta, prepared))
         n = C.shape[-1]
         for share in STARTING_NOISES:
             L = robust_cholesky(C + torch.diag_embed((share + pairs.errors).expand(n)))
@@ -266,9 +289,13 @@ def _coarse_search(pairs: Pairs, targets: Tensor, *, keep: int) -> tuple[Tensor,
             values.append(0.5 * n * scale + L.diagonal(dim1=-2, dim2=-1).log().sum(-1))
             log_noise = (scale + math.log(share))[:, None]
             points.append(torch.cat([theta[:, :1] + scale[:, None], theta[:, 1:], log_noise], 1))
-    value, order = torch.stack(values).sort(0)  # (starts, Q)
-    rank, world = (value[:keep] < value[0] + BEHIND).nonzero().unbind(-1)
-    return torch.stack(points)[order[rank, world], world], world
+    value = torch.stack(values).cpu()  # (starts, Q)
+    hopeful = value < value.amin(0) + BEHIND
+    if generator is not None:
+        value = torch.rand(value.shape, generator=generator, dtype=torch.float64)
+    order = torch.where(hopeful, value, torch.inf).argsort(0)[:keep]
+    rank, place = hopeful.gather(0, order).nonzero().unbind(-1)
+    return torch.stack(points).cpu()[order[rank, place], place], worlds[place]
 
 
 def robust_cholesky(K: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 STRIP = 4_000_000  # numbers prepared at a time, for all columns of a strip of a large matrix
+GPU_STRIP = 8 * STRIP
 NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
 TAILS = 3.0  # degrees of freedom by which one length differs from the others
 
@@ -56,7 +57,7 @@ def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
     Large ones are computed in strips of rows, so that what is prepared for all columns at once stays small; of a
     small one between points and themselves only half.
     """
-    rows = max(STRIP // max(x2[..., 0].numel() * x2.shape[-1], 1), 1)
+    rows = max((GPU_STRIP if x2.is_cuda else STRIP) // max(x2[..., 0].numel() * x2.shape[-1], 1), 1)
     if x1.shape[-2] > rows and not torch.is_grad_enabled():
         K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
         for start in range(0, x1.shape[-2], rows):
@@ -199,9 +200,9 @@ class AdditiveMatern:
         return [(-7.0, 7.0), (-6.0, 6.0), *[_logs((0.005, 100.0))] * (2 * self.parameters)]
 
     def starts(self) -> Tensor:
-        """Wiggly and smooth, each mostly additive and mostly joint."""
+        """Wiggly and smooth, each almost additive and half so."""
         p, root = self.parameters, 0.5 * math.log(self.parameters)
-        ladder = [(weight, math.log(length)) for weight in (1.5, -1.5) for length in (0.04, 0.12, 0.4, 1.2)]
+        ladder = [(weight, math.log(length)) for weight in (3.0, 0.0) for length in (0.04, 0.12, 0.4, 1.2)]
         return torch.tensor(
             [[0.0, weight, *[length] * p, *[length + root] * p] for weight, length in ladder], dtype=torch.float64
         )

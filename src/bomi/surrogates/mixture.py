@@ -138,7 +138,7 @@ class Mixture(Model):
     @property
     def baseline(self) -> Tensor:
         """Where the experiments were, with gaps at their mean over the worlds: `X_baseline` of noisy EI.  (n, d)"""
-        return self.worlds.places.mean(0).clamp(0, 1)
+        return self.worlds.places.mean(0).clamp(0, 1).cpu()
 
     @property
     def best_f(self) -> Tensor:
@@ -155,7 +155,7 @@ class Mixture(Model):
         """The joint posterior of f, or of outcomes with noise, at q points.  X: (..., q, d)"""
         mean, covariance, weights = self._moments(X)
         if observation_noise is not False:
-            noise = self.worlds.noise.exp()[:, None] if observation_noise is True else observation_noise.mT
+            noise = self.worlds.noise.exp()[:, None].to(mean) if observation_noise is True else observation_noise.mT
             covariance = covariance + torch.diag_embed(noise.expand(mean.shape))
         posterior = MixturePosterior(mean, covariance, weights)
         return posterior if posterior_transform is None else posterior_transform(posterior)
@@ -169,12 +169,12 @@ class Mixture(Model):
         Q, q = len(self.worlds.inputs), X.shape[-2]
         if self.X is None or self.Y is None:
             prior = self.worlds.posterior(X).distribution
-            return prior.mean, prior.covariance_matrix, torch.full((Q,), 1 / Q, dtype=X.dtype)
+            return prior.mean, prior.covariance_matrix, torch.full((Q,), 1 / Q, dtype=X.dtype, device=X.device)
         batch = torch.broadcast_shapes(X.shape[:-2], self.X.shape[:-2], self.Y.shape[:-2])
         both = torch.cat([X.expand(*batch, *X.shape[-2:]), self.X.expand(*batch, *self.X.shape[-2:])], -2)
         joint = self.worlds.posterior(both).distribution
         mean, covariance = joint.mean, joint.covariance_matrix  # (..., Q, q + k), (..., Q, q + k, q + k)
-        noise = self.worlds.noise.exp()[:, None].expand(Q, self.X.shape[-2])
+        noise = self.worlds.noise.exp()[:, None].to(mean).expand(Q, self.X.shape[-2])
         L = robust_cholesky(covariance[..., q:, q:] + torch.diag_embed(noise))
         half = torch.linalg.solve_triangular(L, covariance[..., q:, :q], upper=False)  # (..., Q, k, q)
         rest = self.Y.squeeze(-1).unsqueeze(-2) - mean[..., q:]  # (..., Q, k)

@@ -32,7 +32,8 @@ class UncertainInputs(GaussianProcess):
         return self.inputs[..., : len(self.planning)]
 
     def _place(self, points: Tensor) -> Tensor:
-        return torch.cat([points, self.planning.expand_as(points)], -1)
+        means = super()._place(points)
+        return torch.cat([means, self.planning.expand_as(means)], -1)
 
 
 def fit_uncertain(
