@@ -90,14 +90,13 @@ def main() -> None:
         print(json.dumps(one(options.sizes[0], options.device)))
         return
     found = []
+    print("| rows | first suggestion, s | next one, s | peak memory, MB |\n|---:|---:|---:|---:|")
     for size in options.sizes:
         command = [sys.executable, __file__, "--one", "--sizes", str(size), "--threads", str(options.threads)]
         command += ["--device", options.device] if options.device else []
-        found.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-        print(f"n = {size}: done", file=sys.stderr)
-    print("| rows | first suggestion, s | next one, s | peak memory, MB |\n|---:|---:|---:|---:|")
-    for each in found:
-        print(f"| {each['rows']:,.0f} | {each['first']:.1f} | {each['next']:.1f} | {each['memory']:.0f} |")
+        each = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        print(f"| {size:,} | {each['first']:.1f} | {each['next']:.1f} | {each['memory']:.0f} |", flush=True)
+        found.append(each)
     if len(found) > 1:
         sizes = [each["rows"] for each in found]
         print(*(f"slope, {name}: {slope(sizes, [each[name] for each in found]):.2f}" for name in ("first", "next")))

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 RESCALE_EVERY = 5  # rows, between choices of the outcomes' scale
 PLENTY = 10  # complete rows for each parameter: these tell of the scale without the others
+FEW = 256  # rows up to which a GPU costs more than it brings
 SMALL = 1000  # rows up to which a second thread costs more than it brings
 
 P = ParamSpec("P")
@@ -233,7 +234,8 @@ class Optimizer:
     several outcomes are a mapping of name to goal. `method` is a name of `bomi.METHODS` or a `Method`; `worlds` is how
     many completed tables it draws, if it draws any; `acquisition`, where another than the method's own is wished, is
     "ei", "ucb-mi", an `Acquisition`, or what makes one of BoTorch's from a model:
-    `lambda model: LogExpectedImprovement(model, best_f=model.best_f)`.
+    `lambda model: LogExpectedImprovement(model, best_f=model.best_f)`. `device` is where the large matrices of long
+    tables are computed: "cuda" for a GPU.
 
     >>> optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
     >>> suggestion = optimizer.ask()
@@ -250,6 +252,7 @@ class Optimizer:
         seed: int | None = None,
         worlds: int | None = None,
         acquisition: str | Acquisition | Callable[[Mixture], AcquisitionFunction] | None = None,
+        device: str = "cpu",
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
         self.objectives: tuple[Objective, ...] = read_objectives(objective, goal)
@@ -266,6 +269,7 @@ class Optimizer:
         elif several and self.method.acquisition is not None:
             self.method = replace(self.method, acquisition=ExpectedImprovement())
         self.seed = secrets.randbits(32) if seed is None else int(seed)
+        self.device = _checked_device(device)
         self._observations = Observations(self.space, self.outcomes)
         self._fit: _Fit | None = None
 
@@ -526,7 +530,7 @@ class Optimizer:
         signs = [objective.sign for objective in self.objectives]
         outcomes = [_column([row.outcomes.get(name) for row in rows]) for name in self.outcomes]
         targets = torch.stack([sign * column for sign, column in zip(signs, outcomes, strict=True)])
-        table = Table.of(self.space, rows, targets)
+        table = Table.of(self.space, rows, targets, device=self.device if len(rows) > FEW else "cpu")
         before = self._fit if self._fit is not None and self._fit.warm_enough else None
         if before is not None:
             due = len(rows) // RESCALE_EVERY > len(before.rows) // RESCALE_EVERY
@@ -823,6 +827,18 @@ class Optimizer:
     def frame(self) -> pd.DataFrame:
         """Everything told, pending suggestions included, as a table that `tell` takes back."""
         return self._observations.frame()
+
+
+def _checked_device(device: str) -> str:
+    """The device, if it is there to compute on."""
+    try:
+        torch.zeros(1, dtype=torch.float64, device=device).item()
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0].partition(". ")[0]
+        raise BomiError(
+            f'device must be "cpu", or "cuda" where torch finds a GPU, but got {device!r} ({reason})'
+        ) from None
+    return device
 
 
 def _alike(some: Sequence[Scaling], others: Sequence[Scaling]) -> bool:
