@@ -34,7 +34,7 @@ from bomi.surrogates.uncertain_inputs import fit_uncertain
 from bomi.surrogates.warping import standard
 from bomi.worlds import Completed, Scaling, Table, min_max
 
-RESTART_EVERY = 5  # rows, between searches for hyper-parameters from nothing
+RESTART_EVERY = 5  # rows, between visits to other modes of the hyper-parameters
 IN_TURNS = 64  # rows, above which the worlds take turns in learning hyper-parameters
 
 
