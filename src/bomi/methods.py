@@ -97,9 +97,11 @@ class AdditiveGP:
     def _relearn(self, pairs: gaussian_process.Pairs, inputs: Tensor, targets: Tensor, hyper: Tensor) -> Tensor:
         """Hyper-parameters a few steps better than before; of a larger table in one world, each in its turn."""
         worlds, rows = inputs.shape[:2]
-        turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([rows % worlds])
+        visit = rows % RESTART_EVERY == 0
+        place = rows // RESTART_EVERY if visit else rows  # so that every world has its turn in both
+        turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([place % worlds])
         own = hyper[turn]
-        if rows % RESTART_EVERY == 0:
+        if visit:
             generator = torch.Generator().manual_seed(rows)
             own = gaussian_process.another_mode(pairs, targets, own, turn, generator)
         return hyper.index_copy(0, turn, gaussian_process.climb(pairs, targets, own, most=10, worlds=turn))
