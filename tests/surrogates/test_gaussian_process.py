@@ -11,13 +11,17 @@ from bomi.surrogates.gaussian_process import (
     Pairs,
     another_mode,
     climb,
+    compared,
     fit,
+    grid,
     negative_log_evidence,
     robust_cholesky,
+    search,
 )
 from bomi.surrogates.kernels import AdditiveMatern, SquaredExponential, cross
 
 KERNEL = SquaredExponential()
+ADDITIVE = AdditiveMatern((0, 1, 2, 3))
 
 
 def random_table(seed):
@@ -310,3 +314,64 @@ def test_a_hopeless_mode_is_left_and_not_visited():
         for _ in range(8):
             hyper = another_mode(pairs, y, hyper, torch.arange(50), generator)
         assert ((hyper[:, 1] - modes[0, 1]).abs() < 0.3).all()
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, AdditiveMatern((0, 1, 2))])
+@pytest.mark.parametrize("errors", [None, 0.3 * torch.rand(20, dtype=torch.float64)])
+def test_the_grid_has_the_evidence_of_its_points(kernel, errors):
+    """With known errors at the scale 1, since they are scaled along."""
+    generator = torch.Generator().manual_seed(0)
+    X = torch.rand(2, 20, 3, generator=generator, dtype=torch.float64)
+    columns = torch.randn(20, 4, generator=generator, dtype=torch.float64)
+    value, points = grid(Pairs(kernel, X, errors), columns, worlds=torch.tensor([1, 0]))
+    assert value.shape == (3 * len(kernel.starts()), 2, 4)
+    for w, world in enumerate((1, 0)):
+        for c, y in enumerate(columns.T):
+            for found, point in list(zip(value[:, w, c], points[:, w, c], strict=True))[::5]:
+                scaled = None if errors is None else errors * point[0].exp()
+                pairs = Pairs(kernel, X[world : world + 1], scaled)
+                assert float(found) == pytest.approx(-float(negative_log_evidence(point[None], pairs, y)[0]), abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rugged_outcome_is_not_called_noise(seed):
+    """Narrow peaks all over, and rows that crowd around one of them, as an optimizer leaves them."""
+    generator = torch.Generator().manual_seed(seed)
+    crowd = 0.4 + 0.03 * torch.randn(60, 4, generator=generator, dtype=torch.float64)
+    X = torch.cat([torch.rand(40, 4, generator=generator, dtype=torch.float64), crowd])
+    y = torch.asinh(20 * torch.cos(2 * math.pi * X / 0.05).prod(-1))
+    targets, pairs = (y - y.mean()) / y.std(), Pairs(ADDITIVE, X[None])
+    explained = search(ADDITIVE, X[None], targets, most=60)
+    noise = torch.tensor([[-3.0, 0.0, *[math.log(0.4)] * 4, *[math.log(0.8)] * 4, -0.05]], dtype=torch.float64)
+    called_noise = climb(pairs, targets, noise, most=60)
+    assert called_noise[0, -1].exp() > 0.5
+    assert explained[0, -1].exp() < 0.01
+    behind, ahead = (negative_log_evidence(each, pairs, targets)[0] for each in (called_noise, explained))
+    assert behind - ahead > 10
+
+
+def test_an_outcome_that_does_not_repeat_is_called_noise():
+    generator = torch.Generator().manual_seed(0)
+    X = torch.rand(30, 4, generator=generator, dtype=torch.float64).repeat(2, 1)
+    y = torch.randn(60, generator=generator, dtype=torch.float64)
+    hyper = search(ADDITIVE, X[None], (y - y.mean()) / y.std(), most=60)
+    assert hyper[0, -1].exp() > 0.5
+
+
+def test_what_one_world_has_found_all_soon_know():
+    X, y, modes = two_readings(0.0, 0)  # the first of them far ahead
+    pairs, generator = Pairs(KERNEL, X.expand(5, -1, -1)), torch.Generator().manual_seed(0)
+    hyper = torch.cat([modes[:1], modes[1:].expand(4, -1)])
+    for _ in range(5):
+        hyper = compared(pairs, y, hyper, generator)
+    assert torch.equal(hyper, modes[:1].expand(5, -1))
+
+
+def test_of_two_readings_that_are_alike_worlds_keep_both():
+    X, y, modes = two_readings(0.0, 0)
+    pairs, generator = Pairs(KERNEL, X.expand(400, -1, -1)), torch.Generator().manual_seed(0)
+    near = modes[0] + torch.tensor([[0.0, 0.0, 0.0], [1e-6, 0.0, 0.0]], dtype=torch.float64)
+    hyper = near[torch.arange(400) % 2]
+    for _ in range(10):
+        hyper = compared(pairs, y, hyper, generator)
+    assert 0.3 < float((hyper == near[0]).all(-1).double().mean()) < 0.7

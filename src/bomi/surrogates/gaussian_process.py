@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ CHUNK = 500_000  # covariances between points and rows at a time
 GPU_CHUNK = 8 * CHUNK
 NOISE_BOUNDS = (1e-6, 1.0)
 STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
-BEHIND = 10.0  # in log evidence: a start so far behind the best one does not climb
+BEHIND = 30.0  # in log evidence: a start so far behind the best one does not climb
 
 
 class GaussianProcess(Model):
@@ -170,25 +171,38 @@ def with_hyper(
 
 
 def search(
-    kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int, keep: int = 2, errors: Tensor | None = None
+    kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int, keep: int = 3, errors: Tensor | None = None
 ) -> Tensor:
     """Hyper-parameters from nothing: a coarse search, then L-BFGS from the few best in every world.  (Q, k + 1)"""
     pairs = Pairs(kernel, inputs, errors)
-    starts, worlds = _coarse_search(pairs, targets, keep=keep)
+    starts, worlds = _starts(pairs, targets, keep=keep)
     return climb(pairs, targets, starts, most=most, worlds=worlds)
 
 
 def another_mode(pairs: Pairs, targets: Tensor, hyper: Tensor, worlds: Tensor, generator: torch.Generator) -> Tensor:
     """Hyper-parameters of some worlds after a visit to another mode, from which each may come back.  (w, k + 1)
 
-    It climbs from any start that is not hopelessly behind, and stays with probability 1 / (1 + exp(-gain)) (Barker
-    1965): so worlds share themselves out among the modes, by their evidence and by how many starts lead there.
+    It climbs from any start that is not hopelessly behind. So worlds share themselves out among the modes, by their
+    evidence and by how many starts lead there.
     """
-    starts, _ = _coarse_search(pairs, targets, keep=1, worlds=worlds, generator=generator)
+    starts, _ = _starts(pairs, targets, keep=1, worlds=worlds, generator=generator)
     there = climb(pairs, targets, starts, most=20, worlds=worlds)
-    before, after = (negative_log_evidence(each, pairs, targets, worlds)[0].cpu() for each in (hyper, there))
+    return _either(pairs, targets, hyper, there, worlds, generator)
+
+
+def compared(pairs: Pairs, targets: Tensor, hyper: Tensor, generator: torch.Generator) -> Tensor:
+    """Hyper-parameters after every world has tried those of another: what one has found, all soon know.  (Q, k + 1)"""
+    shift = int(torch.randint(1, len(hyper), (), generator=generator))
+    return _either(pairs, targets, hyper, hyper.roll(shift, 0), torch.arange(len(hyper)), generator)
+
+
+def _either(
+    pairs: Pairs, targets: Tensor, here: Tensor, there: Tensor, worlds: Tensor, generator: torch.Generator
+) -> Tensor:
+    """A world stays there with probability 1 / (1 + exp(-gain)), gain in log evidence (Barker 1965).  (w, k + 1)"""
+    before, after = (negative_log_evidence(each, pairs, targets, worlds)[0].cpu() for each in (here, there))
     chance = torch.rand(len(worlds), generator=generator, dtype=torch.float64)
-    return torch.where((torch.logit(chance) < before - after)[:, None], there, hyper)
+    return torch.where((torch.logit(chance) < before - after)[:, None], there, here)
 
 
 class Pairs:
@@ -266,36 +280,53 @@ def negative_log_evidence(
     return value, torch.cat([by_theta, by_noise[:, None]], -1) - by_prior
 
 
-def _coarse_search(
+def _starts(
     pairs: Pairs, targets: Tensor, *, keep: int, worlds: Tensor | None = None, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The best of the kernel's starting points crossed with noise levels, each with its best scale.
+    """Points of the grid to climb from: at most `keep` in a world, and none that is hopelessly behind its best.
 
-    For K = s^2 C the best scale is s^2 = y^T C^-1 y / n (known errors are scaled along). At most `keep` in a world, and
-    none that is hopelessly behind its best; with a generator any of the others.  -> (r, k + 1), (r,) the world of each
+    The best ones of every noise level come first: what is called noise and what is explained are different modes, and
+    climbing takes the one further than the other. With a generator it is any of them.
+    -> (r, k + 1), (r,) the world of each
     """
     worlds = torch.arange(len(pairs)) if worlds is None else worlds
-    prepared = pairs.of(worlds)
-    values, points = [], []
-    y = targets[:, None]
-    for start in pairs.kernel.starts().to(targets.device):
-        theta = start.expand(len(worlds), -1)
-        C = pairs.matrix(pairs.kernel.evaluate(theta, prepared))
-        n = C.shape[-1]
-        for share in STARTING_NOISES:
-            L = robust_cholesky(C + torch.diag_embed((share + pairs.errors).expand(n)))
-            half = torch.linalg.solve_triangular(L, y.expand(len(theta), -1, -1), upper=False)
-            scale = (half.square().sum((-2, -1)) / n).clamp_min(1e-10).log()
-            values.append(0.5 * n * scale + L.diagonal(dim1=-2, dim2=-1).log().sum(-1))
-            log_noise = (scale + math.log(share))[:, None]
-            points.append(torch.cat([theta[:, :1] + scale[:, None], theta[:, 1:], log_noise], 1))
-    value = torch.stack(values).cpu()  # (starts, Q)
-    hopeful = value < value.amin(0) + BEHIND
+    value, points = (part.squeeze(2) for part in grid(pairs, targets[:, None], worlds=worlds))  # (g, Q), (g, Q, k + 1)
+    hopeful = value > value.amax(0) - BEHIND
     if generator is not None:
-        value = torch.rand(value.shape, generator=generator, dtype=torch.float64)
-    order = torch.where(hopeful, value, torch.inf).argsort(0)[:keep]
-    rank, place = hopeful.gather(0, order).nonzero().unbind(-1)
-    return torch.stack(points).cpu()[order[rank, place], place], worlds[place]
+        order = torch.rand(value.shape, generator=generator, dtype=torch.float64)
+    else:
+        levels = value.unflatten(0, (-1, len(STARTING_NOISES)))
+        rank = levels.argsort(0, descending=True).argsort(0).flatten(0, 1)  # within its noise level
+        order = rank - torch.sigmoid(value - value.amax(0))
+    first = torch.where(hopeful, order, torch.inf).argsort(0)[:keep]
+    kept, place = hopeful.gather(0, first).nonzero().unbind(-1)
+    return points[first[kept, place], place], worlds[place]
+
+
+def grid(
+    pairs: Pairs, targets: Tensor, *, noises: Sequence[float] = STARTING_NOISES, worlds: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """log p(y, theta) at the kernel's starting points crossed with noise levels, each at the scale that y likes best.
+
+    For K = s^2 C that is s^2 = y^T C^-1 y / n; known errors are scaled along. The Cholesky factors serve several
+    columns y.  targets: (n, c) -> (g, Q, c), (g, Q, c, k + 1)
+    """
+    prepared = pairs.prepared if worlds is None else pairs.of(worlds)
+    n, count = len(targets), len(prepared[0])
+    shares = targets.new_tensor(noises)[:, None]  # (N, 1)
+    values, points = [], []
+    for start in pairs.kernel.starts().to(targets.device):
+        C = pairs.matrix(pairs.kernel.evaluate(start.expand(count, -1), prepared))
+        L = robust_cholesky(C + torch.diag_embed((shares + pairs.errors).expand(-1, n))[:, None])  # (N, Q, n, n)
+        white = torch.linalg.solve_triangular(L, targets.expand(*L.shape[:2], -1, -1), upper=False)
+        scale = (white.square().sum(-2) / n).clamp_min(1e-10).log()  # (N, Q, c)
+        rest = start[1:].expand(*scale.shape, -1)
+        hyper = torch.cat([scale[..., None], rest, (scale + shares[:, None].log())[..., None]], -1)
+        prior = pairs.kernel.log_prior(hyper.flatten(0, -2))[0].reshape(scale.shape)
+        determinant = L.diagonal(dim1=-2, dim2=-1).log().sum(-1)[..., None]
+        values.append(prior - determinant - 0.5 * n * (scale + 1 + math.log(2 * math.pi)))
+        points.append(hyper)
+    return torch.cat(values).cpu(), torch.cat(points).cpu()
 
 
 def robust_cholesky(K: Tensor) -> Tensor:

@@ -202,7 +202,7 @@ class AdditiveMatern:
     def starts(self) -> Tensor:
         """Wiggly and smooth, each almost additive and half so."""
         p, root = self.parameters, 0.5 * math.log(self.parameters)
-        ladder = [(weight, math.log(length)) for weight in (3.0, 0.0) for length in (0.04, 0.12, 0.4, 1.2)]
+        ladder = [(weight, math.log(length)) for weight in (3.0, 0.0) for length in (0.013, 0.04, 0.12, 0.4, 1.2)]
         return torch.tensor(
             [[0.0, weight, *[length] * p, *[length + root] * p] for weight, length in ladder], dtype=torch.float64
         )

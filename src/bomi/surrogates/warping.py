@@ -15,21 +15,20 @@ about as large as on the best one, the outcomes get the one on which they are th
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bomi.space import Space
-from bomi.surrogates.gaussian_process import Pairs, robust_cholesky
+from bomi.surrogates.gaussian_process import STARTING_NOISES, Pairs, grid
 from bomi.surrogates.kernels import AdditiveMatern, Kernel
 from bomi.worlds import Scaling, span
 
 BENDS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MARGIN = 2.0  # how much more normal, in nats, bent outcomes must be
 SLACK = 4.0  # nats, by which a process may explain them worse
-NOISES = (1e-6, 1e-4, 1e-2, 0.2)  # shares of the kernel's scale
+NOISES = (1e-6, *STARTING_NOISES)
 ROWS = 256  # at most, evenly from all
 
 
@@ -87,20 +86,8 @@ def _choices(outcomes: Tensor, target: float | None) -> list[Scaling]:
 
 
 def log_evidence(choices: list[Scaling], outcomes: Tensor, inputs: Tensor, kernel: Kernel) -> Tensor:
-    """log p(y) on each scale, up to a constant.  outcomes: (n,), inputs: (n, d) -> (c,)"""
+    """log p(y) on each scale.  outcomes: (n,), inputs: (n, d) -> (c,)"""
     targets = torch.stack([choice.to_targets(outcomes) for choice in choices], -1)  # (n, c)
     stretch = torch.stack([choice.slope(outcomes).log().sum() for choice in choices])
-    n = len(targets)
-    pairs = Pairs(kernel, inputs[None])
-    best = torch.full_like(stretch, -math.inf)
-    for start in kernel.starts():
-        C = pairs.matrix(kernel.evaluate(start[None], pairs.prepared))
-        L = robust_cholesky(C + C.new_tensor(NOISES)[:, None, None] * torch.eye(n, dtype=C.dtype))  # (N, n, n)
-        white = torch.linalg.solve_triangular(L, targets.expand(len(L), -1, -1), upper=False)
-        scale = (white.square().sum(-2) / n).clamp_min(1e-10).log()  # (N, c), the best one: s^2 = w^T C^-1 w / n
-        value = -0.5 * n * (scale + 1) - L.diagonal(dim1=-2, dim2=-1).log().sum(-1)[:, None]
-        noise = scale + C.new_tensor(NOISES).log()[:, None]
-        hyper = torch.cat([scale.reshape(-1, 1), start[1:].expand(scale.numel(), -1), noise.reshape(-1, 1)], -1)
-        value = value + kernel.log_prior(hyper)[0].reshape(scale.shape)
-        best = torch.maximum(best, value.amax(0))
-    return stretch + best
+    value, _ = grid(Pairs(kernel, inputs[None]), targets, noises=NOISES)
+    return stretch + value.amax((0, 1))
