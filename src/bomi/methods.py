@@ -100,9 +100,11 @@ class AdditiveGP:
         visit = rows % RESTART_EVERY == 0
         place = rows // RESTART_EVERY if visit else rows  # so that every world has its turn in both
         turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([place % worlds])
+        generator = torch.Generator().manual_seed(rows)
+        if worlds > 1:
+            hyper = gaussian_process.compared(pairs, targets, hyper, generator)
         own = hyper[turn]
         if visit:
-            generator = torch.Generator().manual_seed(rows)
             own = gaussian_process.another_mode(pairs, targets, own, turn, generator)
         return hyper.index_copy(0, turn, gaussian_process.climb(pairs, targets, own, most=10, worlds=turn))
 
