@@ -7,7 +7,7 @@ import torch
 
 import bomi
 from bomi import BomiError, Optimizer
-from bomi.optimizer import FEW
+from bomi.learning import FEW
 from bomi.surrogates.gaussian_process import GaussianProcess
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -7,7 +7,7 @@ import math
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -19,6 +19,7 @@ from bomi import acquisition as scores
 from bomi import candidates
 from bomi.cells import Cell, Known
 from bomi.errors import BomiError, CellError, MethodError, SuggestionError, TableError
+from bomi.learning import Fit, Learner, draw_seed
 from bomi.methods import Acquisition, ExpectedImprovement, Method, find_acquisition
 from bomi.methods import method as find_method
 from bomi.names import DEFAULT
@@ -27,8 +28,7 @@ from bomi.observations import Observations, Row, is_failed, read_cell, read_colu
 from bomi.outlook import Outlook
 from bomi.space import IDENTITY, RESERVED, Array, Categorical, Ordinal, Parameter, Space
 from bomi.surrogates.gaussian_process import GaussianProcess
-from bomi.surrogates.success import Success, learn_success
-from bomi.worlds import Completed, Scaling, Table
+from bomi.worlds import Scaling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from bomi.surrogates.mixture import Mixture
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
-RESCALE_EVERY = 5  # rows, between choices of the outcomes' scale
-PLENTY = 10  # complete rows for each parameter: these tell of the scale without the others
-FEW = 256  # rows up to which a GPU costs more than it brings
 SMALL = 1000  # rows up to which a second thread costs more than it brings
 
 P = ParamSpec("P")
@@ -154,79 +151,6 @@ class Front(Best):
         return self.choices[place]
 
 
-@dataclass
-class _Fit:
-    """What was learned from one state of the table."""
-
-    rows: tuple[Row, ...]
-    scalings: tuple[Scaling, ...]  # of each outcome
-    aims: tuple[float | None, ...]
-    table: Table
-    completed: Completed
-    method: Method
-    many: tuple[Tensor, Tensor | None] | None = None  # more worlds, once someone has asked for them
-
-    @property
-    def usable(self) -> int:
-        """How many rows the method can use, of the outcome of which there are fewest."""
-        return int((~torch.atleast_2d(self.completed.targets).isnan()).sum(-1).min())
-
-    @property
-    def enough(self) -> bool:
-        return self.usable >= self.method.rows
-
-    @property
-    def warm_enough(self) -> bool:
-        return self.method.goes_on and self.enough
-
-    @cached_property
-    def models(self) -> tuple[GaussianProcess, ...]:
-        """One for each outcome."""
-        each = range(len(self.scalings))
-        there = self.completed.to(self.table.device)
-        return tuple(self.method.surrogate(there.of(j), self.table.space) for j in each)
-
-    @cached_property
-    def measured(self) -> Tensor:
-        """The rows with an outcome.  (Q, r, d)"""
-        return self.completed.inputs[:, ~self._failed]
-
-    @property
-    def _failed(self) -> Tensor:
-        """Which of the rows that the method can use have no outcome at all.  (n,) bool"""
-        failed: Tensor = torch.atleast_2d(self.completed.targets).isnan().all(0)
-        return failed
-
-    @cached_property
-    def outlook(self) -> Outlook:
-        return Outlook.of(self.models, self.aims, self.measured, self.success)
-
-    @cached_property
-    def success(self) -> Success | None:
-        """Where experiments succeed; None if none has failed that the method can use."""
-        known = ~self.completed.inputs.isnan().any(-1).any(0)  # all, once there is an outcome to fill gaps by
-        if not bool((known & self._failed).any()):
-            return None
-        groups = tuple(self.table.space.groups.tolist())
-        return learn_success(self.completed.inputs[:, known], self._failed[known], groups)
-
-    @cached_property
-    def good_rows(self) -> Tensor:
-        """Where each world's best rows are.  (s, d)"""
-        return _good_rows(self.outlook, self.measured)
-
-    def warm(self, rows: tuple[Row, ...]) -> Completed:
-        """These worlds for another state of the table: NaN in the rows that are new."""
-        completed, place = self.completed, {id(row): i for i, row in enumerate(self.rows)}
-        inputs = torch.full(
-            (len(completed.inputs), len(rows), completed.inputs.shape[-1]), torch.nan, dtype=torch.float64
-        )
-        for i, row in enumerate(rows):
-            if id(row) in place:
-                inputs[:, i] = completed.inputs[:, place[id(row)]]
-        return replace(completed, inputs=inputs, hyper=torch.cat([model.hyper for model in self.models]))
-
-
 class Optimizer:
     """Finds the best setting of an experiment some of whose inputs may be missing.
 
@@ -271,7 +195,7 @@ class Optimizer:
         self.seed = secrets.randbits(32) if seed is None else int(seed)
         self.device = _checked_device(device)
         self._observations = Observations(self.space, self.outcomes)
-        self._fit: _Fit | None = None
+        self._fit: Fit | None = None
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -455,9 +379,9 @@ class Optimizer:
                 taken = torch.cat([pending, *(place[None] for place in places)])
                 places.append(candidates.first_free(self.space, self._spread_points(k), taken))
             return places, "" if acquisition is None else self._too_few()
+        t = 1 + sum(bool(row.asked) for row in self._observations.rows)
         fit = self._learn()
         outlook = fit.outlook.believe(pending) if len(pending) else fit.outlook
-        t = 1 + sum(bool(row.asked) for row in self._observations.rows)
         shared: Tensor | None = None
 
         def score(outlook: Outlook, k: int) -> candidates.Score:
@@ -503,7 +427,7 @@ class Optimizer:
             f"and needs {self.method.rows}"
         )
 
-    def _region(self, fit: _Fit, t: int) -> candidates.Region | None:
+    def _region(self, fit: Fit, t: int) -> candidates.Region | None:
         """While nothing better has come for 2p rows, every second suggestion looks closely around the best row.
 
         On a smooth outcome that is where the acquisition looks anyway; on a rugged one it is where better peaks are.
@@ -519,70 +443,16 @@ class Optimizer:
             return None
         return candidates.Region(completed.inputs[t // 2 % len(completed.inputs), best].clamp(0, 1), radius)
 
-    def _learn(self) -> _Fit:
+    @property
+    def _learner(self) -> Learner:
+        return Learner(self.space, self.objectives, self.method, self.seed, self.device)
+
+    def _learn(self) -> Fit:
         """What the rows that were tried say; learned once for each state of the table."""
         rows = self._observations.tried
         if self._fit is None or self._fit.rows != rows:
-            self._fit = self._fitted(rows)
+            self._fit = self._learner.learn(rows, before=self._fit)
         return self._fit
-
-    def _fitted(self, rows: tuple[Row, ...]) -> _Fit:
-        signs = [objective.sign for objective in self.objectives]
-        outcomes = [_column([row.outcomes.get(name) for row in rows]) for name in self.outcomes]
-        targets = torch.stack([sign * column for sign, column in zip(signs, outcomes, strict=True)])
-        table = Table.of(self.space, rows, targets, device=self.device if len(rows) > FEW else "cpu")
-        before = self._fit if self._fit is not None and self._fit.warm_enough else None
-        if before is not None:
-            due = len(rows) // RESCALE_EVERY > len(before.rows) // RESCALE_EVERY
-            worlds = before.warm(rows)
-            scalings = self._scalings(table, worlds, () if due else before.scalings)
-            return self._filled(rows, table, scalings, worlds, before.scalings)
-        scalings = self._scalings(table)
-        fit = self._filled(rows, table, scalings)
-        complete = int((~table.gaps.any(-1)).sum())
-        if not self.method.goes_on or not fit.enough or complete >= min(len(rows), PLENTY * len(self.space)):
-            return fit
-        better = self._scalings(table, fit.completed)  # now that the rows with gaps have a say
-        return fit if _alike(scalings, better) else self._filled(rows, table, better, fit.completed, scalings)
-
-    def _scalings(
-        self, table: Table, worlds: Completed | None = None, keep: Sequence[Scaling] = ()
-    ) -> tuple[Scaling, ...]:
-        """How each outcome of a table is scaled, by what one of the worlds says; or as before."""
-        inputs, found = table.inputs, []
-        if worlds is not None:
-            inputs = torch.where(inputs.isnan(), worlds.inputs[len(table) % len(worlds.inputs)], inputs)
-        for j, (objective, outcomes) in enumerate(zip(self.objectives, table.outcomes, strict=True)):
-            known = ~outcomes.isnan()
-            like = keep[j] if keep else None
-            found.append(self.method.scaling(outcomes[known], objective.target, inputs[known], self.space, like))
-        return tuple(found)
-
-    def _filled(
-        self,
-        rows: tuple[Row, ...],
-        table: Table,
-        scalings: tuple[Scaling, ...],
-        warm: Completed | None = None,
-        before: tuple[Scaling, ...] = (),
-    ) -> _Fit:
-        """The table's gaps filled, going on from worlds that were made with other scalings before."""
-        aims, targets, errors = [], [], []
-        for objective, scaling, outcomes in zip(self.objectives, scalings, table.outcomes, strict=True):
-            error = _column([row.errors.get(objective.name) for row in rows]).nan_to_num()
-            aims.append(None if objective.target is None else float(scaling.to_targets(_column([objective.target]))))
-            targets.append(scaling.to_targets(outcomes))
-            errors.append((error * scaling.slope(outcomes)).square().nan_to_num())
-        known_errors = torch.stack(errors) if any(bool(error.any()) for error in errors) else None
-        table = replace(table, targets=torch.stack(targets), errors=known_errors)
-        if bool(table.outcomes.isnan().all(-1).any()):  # an outcome of which nothing is known: nothing to learn yet
-            completed = Completed(table.inputs[None], table.targets, errors=table.errors)
-        else:
-            if warm is not None and not _alike(scalings, before):
-                warm = replace(warm, hyper=None)  # those of a scale bent otherwise are of no use
-            generator = torch.Generator().manual_seed(self._draw_seed(len(rows)))
-            completed = self.method.filler(table, generator, warm)
-        return _Fit(rows, scalings, tuple(aims), table, completed, self.method)
 
     def _pending_places(self) -> Tensor:
         """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
@@ -594,8 +464,7 @@ class Optimizer:
         return torch.from_numpy(np.array(places).reshape(-1, self.space.dim))
 
     def _draw_seed(self, count: int) -> int:
-        """A seed that depends on nothing but the optimizer's and how much it has been told: restarts repeat."""
-        return int(np.random.SeedSequence([self.seed, count]).generate_state(1)[0])
+        return draw_seed(self.seed, count)
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
@@ -729,7 +598,7 @@ class Optimizer:
             chances: list[float] = success.log_chance(torch.from_numpy(places)).exp().mean(0).tolist()
         return chances
 
-    def _modelled(self) -> _Fit:
+    def _modelled(self) -> Fit:
         """What was learned, if it is enough for a model."""
         fit = self._learn()
         if not self._has_model():
@@ -839,30 +708,6 @@ def _checked_device(device: str) -> str:
             f'device must be "cpu", or "cuda" where torch finds a GPU, but got {device!r} ({reason})'
         ) from None
     return device
-
-
-def _alike(some: Sequence[Scaling], others: Sequence[Scaling]) -> bool:
-    """Whether outcomes are bent alike."""
-    return [(one.bend, one.from_best) for one in some] == [(one.bend, one.from_best) for one in others]
-
-
-def _column(values: Sequence[float | None]) -> Tensor:
-    """Numbers, NaN for None.  (n,)"""
-    return torch.tensor([np.nan if value is None else value for value in values], dtype=torch.float64)
-
-
-def _good_rows(outlook: Outlook, rows: Tensor, count: int = 3) -> Tensor:
-    """Where each world's best rows are: those of the best merit, or of several outcomes some of the front.  (s, d)"""
-    found = []
-    for merits, inputs in zip(outlook.tried, rows, strict=True):  # (r, J), (r, d)
-        if merits.shape[-1] == 1:
-            chosen = merits[:, 0].topk(min(count, len(merits))).indices
-        else:
-            front = scores.undominated(merits).nonzero()[:, 0]
-            front = front[merits[front, 0].argsort()]
-            chosen = front[torch.linspace(0, len(front) - 1, min(2 * count, len(front))).round().long()]
-        found.append(inputs[chosen])
-    return torch.cat(found).clamp(0, 1)
 
 
 def _trade_offs(outcomes: int) -> Tensor:
