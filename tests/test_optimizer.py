@@ -545,3 +545,45 @@ def test_what_the_package_offers_is_there():
         assert getattr(bomi, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = bomi.nothing
+
+
+# --- the complete rows alone ---
+
+
+def stalled(rows=14, *, gaps=True, better=False, goals=("maximize",), **options):
+    """The best of the rows came first; every third one lacks a value."""
+    objective = {f"y{j}": goal for j, goal in enumerate(goals)} if len(goals) > 1 else "y0"
+    optimizer = Optimizer({"a": (0, 1), "b": (0, 1)}, objective=objective, seed=0, **options)
+    for i, (a, b) in enumerate(np.random.default_rng(0).random((rows, 2))):
+        outcome = 5.0 if i == (rows - 1 if better else 0) else float(np.sin(5 * a) + b)
+        setting = {"a": None if gaps and i % 3 == 2 else a, "b": b}
+        optimizer.tell(setting, {f"y{j}": outcome for j in range(len(goals))})
+    return optimizer
+
+
+def listened_to(optimizer, t):
+    return [row.complete for row in optimizer._adviser(t).rows]
+
+
+def test_where_nothing_better_comes_the_complete_rows_are_heard_alone_now_and_then():
+    optimizer = stalled()
+    heard = {t: listened_to(optimizer, t) for t in range(1, 9)}
+    assert all(len(rows) == 10 and all(rows) for t, rows in heard.items() if t in (1, 5))
+    assert all(len(rows) == 14 for t, rows in heard.items() if t not in (1, 5))
+    assert set(optimizer.ask()) == {"a", "b"}  # the first suggestion is such a one
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"better": True},
+        {"gaps": False},
+        {"rows": 4},  # too few complete ones
+        {"goals": ("maximize", "minimize")},
+        {"method": "bomi"},
+    ],
+    ids=str,
+)
+def test_otherwise_all_rows_are_heard(options):
+    optimizer = stalled(**options)
+    assert len(listened_to(optimizer, 1)) == len(optimizer.observations.tried)

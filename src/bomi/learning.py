@@ -22,6 +22,7 @@ from bomi.worlds import Completed, Scaling, Table
 
 RESCALE_EVERY = 5  # rows, between choices of the outcomes' scale
 PLENTY = 10  # complete rows for each parameter: these tell of the scale without the others
+HARDLY = 0.05  # standard deviations of the outcome, which are no progress
 FEW = 256  # rows up to which a GPU costs more than it brings
 
 
@@ -88,6 +89,14 @@ class Fit:
     def good_rows(self) -> Tensor:
         """Where each world's best rows are.  (s, d)"""
         return _good_rows(self.outlook, self.measured)
+
+    def idle(self, rows: int) -> bool:
+        """Whether a single outcome has hardly become better in the last so many rows."""
+        completed = self.completed.of(0)
+        merits = scores.merit(completed.targets, self.aims[0])
+        if len(self.aims) > 1 or len(merits) <= rows:
+            return False
+        return float(merits.max() - merits[:-rows].max()) < HARDLY
 
     def warm(self, rows: tuple[Row, ...]) -> Completed:
         """These worlds for another state of the table: NaN in the rows that are new."""
