@@ -200,9 +200,9 @@ def _either(
     pairs: Pairs, targets: Tensor, here: Tensor, there: Tensor, worlds: Tensor, generator: torch.Generator
 ) -> Tensor:
     """A world stays there with probability 1 / (1 + exp(-gain)), gain in log evidence (Barker 1965).  (w, k + 1)"""
-    before, after = (negative_log_evidence(each, pairs, targets, worlds)[0].cpu() for each in (here, there))
+    gain = log_evidence(there, pairs, targets, worlds) - log_evidence(here, pairs, targets, worlds)
     chance = torch.rand(len(worlds), generator=generator, dtype=torch.float64)
-    return torch.where((torch.logit(chance) < before - after)[:, None], there, here)
+    return torch.where((torch.logit(chance) < gain)[:, None], there, here)
 
 
 class Pairs:
@@ -263,21 +263,32 @@ def negative_log_evidence(
     """
     worlds = torch.arange(len(pairs)) if worlds is None else worlds
     parameters = parameters.to(targets.device)
-    theta, noise = parameters[:, :-1], parameters[:, -1].exp()
-    half, pullback = pairs.kernel.with_pullback(theta, pairs.of(worlds))
+    half, pullback = pairs.kernel.with_pullback(parameters[:, :-1], pairs.of(worlds))
+    value, L, alpha = _factorized(half, parameters, pairs, targets)
+    prior, by_prior = pairs.kernel.log_prior(parameters)
+    weights = torch.baddbmm(torch.cholesky_inverse(L), alpha, alpha.mT, beta=0.5, alpha=-0.5)
+    by_theta = pullback(weights[:, pairs.i, pairs.j] * pairs.twice)
+    by_noise = parameters[:, -1].exp() * weights.diagonal(dim1=-2, dim2=-1).sum(-1)
+    return value - prior, torch.cat([by_theta, by_noise[:, None]], -1) - by_prior
+
+
+def log_evidence(parameters: Tensor, pairs: Pairs, targets: Tensor, worlds: Tensor) -> Tensor:
+    """log p(y | theta) + log p(theta) alone, at a third of the cost.  (w, k + 1), (w,) -> (w,)"""
+    parameters = parameters.to(targets.device)
+    half = pairs.kernel.evaluate(parameters[:, :-1], pairs.of(worlds))
+    return (pairs.kernel.log_prior(parameters)[0] - _factorized(half, parameters, pairs, targets)[0]).cpu()
+
+
+def _factorized(half: Tensor, parameters: Tensor, pairs: Pairs, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """-log p(y | theta), the Cholesky factor and K^-1 y, from half of the covariances.  (Q,), (Q, n, n), (Q, n, 1)"""
     K = pairs.matrix(half)
     n = K.shape[-1]
-    K.diagonal(dim1=-2, dim2=-1).add_(noise[:, None] + pairs.errors)
+    K.diagonal(dim1=-2, dim2=-1).add_(parameters[:, -1:].exp() + pairs.errors)
     L = robust_cholesky(K)
     y = targets.expand(len(K), n).unsqueeze(-1)
     alpha = torch.cholesky_solve(y, L)
-    prior, by_prior = pairs.kernel.log_prior(parameters)
     value = 0.5 * (y * alpha).sum((-2, -1)) + L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-    weights = torch.baddbmm(torch.cholesky_inverse(L), alpha, alpha.mT, beta=0.5, alpha=-0.5)
-    by_theta = pullback(weights[:, pairs.i, pairs.j] * pairs.twice)
-    by_noise = noise * weights.diagonal(dim1=-2, dim2=-1).sum(-1)
-    value = value + 0.5 * n * math.log(2 * math.pi) - prior
-    return value, torch.cat([by_theta, by_noise[:, None]], -1) - by_prior
+    return value + 0.5 * n * math.log(2 * math.pi), L, alpha
 
 
 def _starts(
