@@ -19,6 +19,7 @@ from bomi import acquisition as scores
 from bomi import candidates
 from bomi.cells import Cell, Known
 from bomi.errors import BomiError, CellError, MethodError, SuggestionError, TableError
+from bomi.imputers.posterior import ANCHORS
 from bomi.learning import Fit, Learner, draw_seed
 from bomi.methods import Acquisition, ExpectedImprovement, Method, find_acquisition
 from bomi.methods import method as find_method
@@ -448,11 +449,13 @@ class Optimizer:
 
         Worlds can settle on a wrong story: rows with gaps, placed where they confirm it, make them sure of it. Complete
         rows need no story. So while hardly anything better has come for 2p rows, every fourth suggestion listens to
-        these alone.
+        these alone. A large table would have to be learned anew.
         """
         fit, late = self._learn(), 2 * len(self.space)
         complete = tuple(row for row in fit.rows if row.complete)
-        if not self.method.goes_on or t % 4 != 1 or not late <= len(complete) < len(fit.rows) or not fit.idle(late):
+        if not self.method.goes_on or t % 4 != 1 or not late <= len(complete) < len(fit.rows) <= ANCHORS:
+            return fit
+        if not fit.idle(late):
             return fit
         alone = self._learner.learn(complete)
         return alone if alone.enough else fit
