@@ -90,13 +90,16 @@ class Fit:
         """Where each world's best rows are.  (s, d)"""
         return _good_rows(self.outlook, self.measured)
 
+    @cached_property
+    def merits(self) -> Tensor:
+        """How good each row's first outcome is, larger is better.  (r,)"""
+        return scores.merit(self.completed.of(0).targets, self.aims[0])
+
     def idle(self, rows: int) -> bool:
         """Whether a single outcome has hardly become better in the last so many rows."""
-        completed = self.completed.of(0)
-        merits = scores.merit(completed.targets, self.aims[0])
-        if len(self.aims) > 1 or len(merits) <= rows:
+        if len(self.aims) > 1 or len(self.merits) <= rows:
             return False
-        return float(merits.max() - merits[:-rows].max()) < HARDLY
+        return float(self.merits.max() - self.merits[:-rows].max()) < HARDLY
 
     def warm(self, rows: tuple[Row, ...]) -> Completed:
         """These worlds for another state of the table: NaN in the rows that are new."""

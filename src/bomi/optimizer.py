@@ -437,12 +437,11 @@ class Optimizer:
         radius = self.method.radius
         if radius is None or t % 2 or len(self.objectives) > 1:
             return None
-        completed = fit.completed.of(0)
-        merits = scores.merit(completed.targets, fit.aims[0])
-        best = int(merits.argmax())
-        if len(merits) - 1 - best < 2 * len(self.space) or not bool(merits.max() > merits.min()):
+        best = int(fit.merits.argmax())
+        if len(fit.merits) - 1 - best < 2 * len(self.space) or not bool(fit.merits.max() > fit.merits.min()):
             return None
-        return candidates.Region(completed.inputs[t // 2 % len(completed.inputs), best].clamp(0, 1), radius)
+        worlds = fit.completed.of(0).inputs
+        return candidates.Region(worlds[t // 2 % len(worlds), best].clamp(0, 1), radius)
 
     def _adviser(self, t: int) -> Fit:
         """What the next suggestion listens to: all rows, or now and then the complete ones alone.
@@ -453,9 +452,8 @@ class Optimizer:
         """
         fit, late = self._learn(), 2 * len(self.space)
         complete = tuple(row for row in fit.rows if row.complete)
-        if not self.method.goes_on or t % 4 != 1 or not late <= len(complete) < len(fit.rows) <= ANCHORS:
-            return fit
-        if not fit.idle(late):
+        some = late <= len(complete) < len(fit.rows) <= ANCHORS
+        if not (self.method.goes_on and t % 4 == 1 and some and fit.idle(late)):
             return fit
         alone = self._learner.learn(complete)
         return alone if alone.enough else fit
