@@ -22,7 +22,6 @@ from bomi.worlds import Completed, Scaling, Table
 
 RESCALE_EVERY = 5  # rows, between choices of the outcomes' scale
 PLENTY = 10  # complete rows for each parameter: these tell of the scale without the others
-HARDLY = 0.05  # standard deviations of the outcome, which are no progress
 FEW = 256  # rows up to which a GPU costs more than it brings
 
 
@@ -95,12 +94,6 @@ class Fit:
         """How good each row's first outcome is, larger is better.  (r,)"""
         return scores.merit(self.completed.of(0).targets, self.aims[0])
 
-    def idle(self, rows: int) -> bool:
-        """Whether a single outcome has hardly become better in the last so many rows."""
-        if len(self.aims) > 1 or len(self.merits) <= rows:
-            return False
-        return float(self.merits.max() - self.merits[:-rows].max()) < HARDLY
-
     def warm(self, rows: tuple[Row, ...]) -> Completed:
         """These worlds for another state of the table: NaN in the rows that are new."""
         completed, place = self.completed, {id(row): i for i, row in enumerate(self.rows)}
@@ -148,14 +141,23 @@ class Learner:
         self, table: Table, worlds: Completed | None = None, keep: Sequence[Scaling] = ()
     ) -> tuple[Scaling, ...]:
         """How each outcome of a table is scaled, by what one of the worlds says; or as before."""
-        inputs, found = table.inputs, []
+        inputs, found, stalled = table.inputs, [], self._stalled(table)
         if worlds is not None:
             inputs = torch.where(inputs.isnan(), worlds.inputs[len(table) % len(worlds.inputs)], inputs)
         for j, (objective, outcomes) in enumerate(zip(self.objectives, table.outcomes, strict=True)):
             known = ~outcomes.isnan()
             like = keep[j] if keep else None
-            found.append(self.method.scaling(outcomes[known], objective.target, inputs[known], self.space, like))
+            made = self.method.scaling(outcomes[known], objective.target, inputs[known], self.space, like, stalled)
+            found.append(made)
         return tuple(found)
+
+    def _stalled(self, table: Table) -> bool:
+        """Whether the last 2p experiments were all asked for, and none was better than those before."""
+        late = 2 * len(self.space)
+        if len(self.objectives) > 1 or len(table) <= late or bool(table.asked[-late:].isnan().all(-1).any()):
+            return False
+        merits = table.outcomes[0].nan_to_num(nan=-torch.inf)
+        return bool(merits[-late:].max() <= merits[:-late].max())
 
     def _filled(
         self,

@@ -49,9 +49,19 @@ class Scaler(Protocol):
     """A way of scaling an outcome."""
 
     def __call__(
-        self, outcomes: Tensor, target: float | None, inputs: Tensor, space: Space, keep: Scaling | None, /
+        self,
+        outcomes: Tensor,
+        target: float | None,
+        inputs: Tensor,
+        space: Space,
+        keep: Scaling | None,
+        stalled: bool,
+        /,
     ) -> Scaling:
-        """The scaling of outcomes (n,) whose inputs (n, d) are known but for NaN; like `keep`, if that is given."""
+        """The scaling of outcomes (n,) whose inputs (n, d) are known but for NaN; like `keep`, if that is given.
+
+        stalled: whether nothing better has come for a while.
+        """
 
 
 class Surrogate(Protocol):

@@ -19,7 +19,6 @@ from bomi import acquisition as scores
 from bomi import candidates
 from bomi.cells import Cell, Known
 from bomi.errors import BomiError, CellError, MethodError, SuggestionError, TableError
-from bomi.imputers.posterior import ANCHORS
 from bomi.learning import Fit, Learner, draw_seed
 from bomi.methods import Acquisition, ExpectedImprovement, Method, find_acquisition
 from bomi.methods import method as find_method
@@ -381,7 +380,7 @@ class Optimizer:
                 places.append(candidates.first_free(self.space, self._spread_points(k), taken))
             return places, "" if acquisition is None else self._too_few()
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
-        fit = self._adviser(t)
+        fit = self._learn()
         outlook = fit.outlook.believe(pending) if len(pending) else fit.outlook
         shared: Tensor | None = None
 
@@ -400,7 +399,7 @@ class Optimizer:
                 seed=seed,
                 starts=fit.good_rows,
                 taken=taken,
-                within=self._region(self._learn(), t + k),
+                within=self._region(fit, t + k),
                 scouts=scouts,
                 raw=shared,
                 points=self.method.points,
@@ -442,21 +441,6 @@ class Optimizer:
             return None
         worlds = fit.completed.of(0).inputs
         return candidates.Region(worlds[t // 2 % len(worlds), best].clamp(0, 1), radius)
-
-    def _adviser(self, t: int) -> Fit:
-        """What the next suggestion listens to: all rows, or now and then the complete ones alone.
-
-        Worlds can settle on a wrong story: rows with gaps, placed where they confirm it, make them sure of it. Complete
-        rows need no story. So while hardly anything better has come for 2p rows, every fourth suggestion listens to
-        these alone. A large table would have to be learned anew.
-        """
-        fit, late = self._learn(), 2 * len(self.space)
-        complete = tuple(row for row in fit.rows if row.complete)
-        some = late <= len(complete) < len(fit.rows) <= ANCHORS
-        if not (self.method.goes_on and t % 4 == 1 and some and fit.idle(late)):
-            return fit
-        alone = self._learner.learn(complete)
-        return alone if alone.enough else fit
 
     @property
     def _learner(self) -> Learner:

@@ -64,6 +64,21 @@ def test_two_heavy_tails_are_drawn_in_around_the_median():
     assert scaling.to_targets(outcomes).abs().max() < 5
 
 
+def test_where_nothing_better_comes_the_upper_tail_is_left_as_it_is():
+    inner = tame(places())
+    both = torch.sinh(4 * (inner - inner.median()))
+    assert scaled(both, places(), stalled=False).bend > 0
+    scaling = scaled(both, places(), stalled=True)
+    assert scaling.from_best or scaling.bend == 0
+    upper = torch.exp(4 * inner)
+    assert scaled(upper, places(), stalled=False).bend > 0
+    assert scaled(upper, places(), stalled=True).bend == 0
+    around = scaled(7 + both, places(), target=7.0, stalled=True)  # both sides of a target are alike
+    assert around.bend > 0
+    kept = scaled(both, places(), keep=Scaling(bend=3.0), stalled=True)
+    assert (kept.bend, kept.from_best) == (3.0, False)
+
+
 def test_outcomes_are_bent_around_a_target():
     outcomes = 7 + torch.sinh(4 * (tame(places()) - tame(places()).mean()))
     scaling = scaled(outcomes, places(), target=7.0)

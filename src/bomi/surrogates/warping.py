@@ -33,17 +33,27 @@ ROWS = 256  # at most, evenly from all
 
 
 def standard(
-    outcomes: Tensor, target: float | None, inputs: Tensor, space: Space, keep: Scaling | None = None
+    outcomes: Tensor,
+    target: float | None,
+    inputs: Tensor,
+    space: Space,
+    keep: Scaling | None = None,
+    stalled: bool = False,
 ) -> Scaling:
     """To mean 0 and standard deviation 1, heavy tails drawn in; constant outcomes to 0.
 
     outcomes: (n,), inputs: (n, d); rows with NaN have no place and no say. `keep` has the bend to keep to, if it is not
     to be chosen anew. Where a target is wanted the outcomes are bent around it, to both sides alike: what is nearer to
     it stays nearer.
+
+    stalled: nothing better has come for a while. Then the upper tail is left as it is: drawn in, the best rows look
+    like many others, and the search turns away from where a better one is likely.
     """
     choices = _choices(outcomes, target)
     if keep is not None:
         return next((one for one in choices if (one.bend, one.from_best) == (keep.bend, keep.from_best)), choices[0])
+    if stalled and target is None:
+        choices = [one for one in choices if one.from_best or not one.bend]
     placed = (~inputs.isnan().any(-1)).nonzero()[:, 0]
     if len(choices) == 1 or len(placed) < 2:
         return choices[0]
