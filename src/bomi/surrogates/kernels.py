@@ -246,7 +246,7 @@ class AdditiveMatern:
         (distances,) = prepared
         scale, weight, alone, together = self._parts(theta, distances.ndim)
         additive = matern(distances * alone).mean(1)
-        joint = matern(root((distances * together).square().sum(1)))
+        joint = matern(root(squared(distances * together).sum(1)))
         return scale * (weight * additive + (1 - weight) * joint)
 
     def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
@@ -293,6 +293,11 @@ def matern(a: Tensor) -> Tensor:
         return (1 + a + a.square() / 3) * torch.exp(-a)
     rise = torch.addcmul(a, a, a, value=1 / 3).add_(1)
     return rise.mul_(a.neg_().exp_())
+
+
+def squared(values: Tensor) -> Tensor:
+    """The squares; in place where no gradient is wanted."""
+    return values.square() if values.requires_grad else values.square_()
 
 
 def root(squares: Tensor) -> Tensor:
