@@ -200,9 +200,15 @@ def _either(
     pairs: Pairs, targets: Tensor, here: Tensor, there: Tensor, worlds: Tensor, generator: torch.Generator
 ) -> Tensor:
     """A world stays there with probability 1 / (1 + exp(-gain)), gain in log evidence (Barker 1965).  (w, k + 1)"""
-    gain = log_evidence(there, pairs, targets, worlds) - log_evidence(here, pairs, targets, worlds)
     chance = torch.rand(len(worlds), generator=generator, dtype=torch.float64)
-    return torch.where((torch.logit(chance) < gain)[:, None], there, here)
+    differ = (here != there).any(-1).nonzero()[:, 0]  # the others have nothing to choose
+    if len(differ) == 0:
+        return here
+    some, chosen = worlds[differ], here.clone()
+    one, other = here[differ], there[differ]
+    gain = log_evidence(other, pairs, targets, some) - log_evidence(one, pairs, targets, some)
+    chosen[differ] = torch.where((torch.logit(chance[differ]) < gain)[:, None], other, one)
+    return chosen
 
 
 class Pairs:
@@ -227,6 +233,12 @@ class Pairs:
             return self.prepared
         return tuple(part[worlds] for part in self.prepared)
 
+    def select(self, worlds: Tensor) -> Pairs:
+        """Those of some of the worlds, each as often as it is named."""
+        some = copy.copy(self)
+        some.prepared = self.of(worlds)
+        return some
+
     def matrix(self, half: Tensor) -> Tensor:
         """The whole symmetric matrix, from its lower half.  (Q, T) -> (Q, n, n)"""
         return symmetric(half, self.i, self.j)
@@ -240,9 +252,10 @@ def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: T
     bounds = [*pairs.kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
     low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
     where = torch.arange(len(starts)) if worlds is None else worlds
+    own = pairs.select(where)
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        value, gradient = negative_log_evidence(torch.from_numpy(flat), pairs, targets, where[batch_indices])
+        value, gradient = negative_log_evidence(torch.from_numpy(flat), own, targets, torch.tensor(batch_indices))
         return value.cpu().numpy(), gradient.cpu().numpy()
 
     flat = starts.cpu().clamp(low, high).numpy()
