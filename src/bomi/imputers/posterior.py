@@ -364,7 +364,7 @@ def sweep(
         kP = k @ P
         along = kP[:, :, i]  # (m Q, S)
         mean = (kP @ y.unsqueeze(-1)).squeeze(-1) - along * (inverse * (column * y).sum(-1))[:, None]
-        explained = (kP * k).sum(-1) - along.square() * inverse[:, None]
+        explained = k.mul_(kP).sum(-1) - along.square() * inverse[:, None]
         own_noise = noise[:, i, None]
         variance = (metric.scale[:, None] + own_noise - explained).clamp_min(0.1 * own_noise)
         weight = -0.5 * ((y[:, i, None] - mean).square() / variance + variance.log())
@@ -411,10 +411,16 @@ class _Metric:
         joint = (known * self.together[:, None, others]).square_().sum(-1)  # (Q, n)
         additive = matern(known * self.alone[:, None, others]).sum(-1)
         moved = self._distances(values.unsqueeze(2) - codes[:, None, :, slots], slots)  # (Q, S, n, g)
-        joint = joint[:, None] + (moved * self.together[:, None, None, slots]).square_().sum(-1)
-        additive = additive[:, None] + matern(moved * self.alone[:, None, None, slots]).sum(-1)
+        joint = _total((moved * self.together[:, None, None, slots]).square_()).add_(joint[:, None])
+        additive = _total(matern(moved.mul_(self.alone[:, None, None, slots]))).add_(additive[:, None])
         weight = self.weight[:, None, None]
-        return self.scale[:, None, None] * (weight / self.parameters * additive + (1 - weight) * matern(joint.sqrt_()))
+        additive.mul_(weight / self.parameters).add_(matern(joint.sqrt_()).mul_(1 - weight))
+        return additive.mul_(self.scale[:, None, None])
+
+
+def _total(values: Tensor) -> Tensor:
+    """The sum over the last dimension, which most often has one element.  (..., g) -> (...)"""
+    return values.squeeze(-1) if values.shape[-1] == 1 else values.sum(-1)
 
 
 def _steps(priors: GapPriors, generator: torch.Generator) -> Tensor:
