@@ -17,10 +17,15 @@ from typing import Protocol, TypeAlias
 import torch
 from torch import Tensor
 
-STRIP = 4_000_000  # numbers prepared at a time, for all columns of a strip of a large matrix
-GPU_STRIP = 8 * STRIP
+STRIP = 300_000  # numbers prepared at a time, for all columns of a strip of a matrix: what a processor's cache holds
+GPU_STRIP = 32_000_000
+HALVES = 4_000_000  # numbers up to which a symmetric matrix is computed by halves
 NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
 TAILS = 3.0  # degrees of freedom by which one length differs from the others
+
+# glibc gives the memory of a large array back as soon as it is freed, to ask for it again and have it cleared a moment
+# later: a tenth of a suggestion. It keeps what is smaller than the largest block it has seen freed: this one.
+torch.empty(2**25 - 2**16, dtype=torch.uint8)
 
 Prepared: TypeAlias = tuple[Tensor, ...]
 Pullback: TypeAlias = Callable[[Tensor], Tensor]
@@ -54,19 +59,20 @@ class Kernel(Protocol):
 def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
     """The covariance matrix of two sets of points.  (Q, ..., n, d), (Q, ..., m, d) -> (Q, ..., n, m)
 
-    Large ones are computed in strips of rows, so that what is prepared for all columns at once stays small; of a
-    small one between points and themselves only half.
+    It is computed in strips of rows, so that what is prepared for all columns at once stays small; of a matrix between
+    points and themselves that is not large only half.
     """
-    rows = max((GPU_STRIP if x2.is_cuda else STRIP) // max(x2[..., 0].numel() * x2.shape[-1], 1), 1)
+    row = max(x2.numel(), 1)  # numbers prepared for one row
+    if x1 is x2 and x1.ndim == 3 and not x1.requires_grad and row * x1.shape[1] <= HALVES:
+        i, j = torch.tril_indices(x1.shape[1], x1.shape[1], device=x1.device)
+        return symmetric(kernel.evaluate(theta, kernel.prepare(x1[:, i], x1[:, j])), i, j)
+    rows = max((GPU_STRIP if x2.is_cuda else STRIP) // row, 1)
     if x1.shape[-2] > rows and not torch.is_grad_enabled():
         K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
         for start in range(0, x1.shape[-2], rows):
             strip = slice(start, start + rows)
             K[..., strip, :] = cross(kernel, theta, x1[..., strip, :], x2)
         return K
-    if x1 is x2 and x1.ndim == 3 and not x1.requires_grad:
-        i, j = torch.tril_indices(x1.shape[1], x1.shape[1], device=x1.device)
-        return symmetric(kernel.evaluate(theta, kernel.prepare(x1[:, i], x1[:, j])), i, j)
     return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
 
 
