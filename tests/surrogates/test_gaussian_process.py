@@ -253,6 +253,23 @@ def test_belief_is_the_process_given_its_own_means(known):
     assert model.inputs.shape[1] == len(y)  # it stays as it was
 
 
+@pytest.mark.parametrize("groups", [(0, 1, 2), (0, 1, 1, 1, 2)])
+def test_the_additive_kernel_has_the_right_gradient_by_either_point(groups):
+    kernel, generator = AdditiveMatern(groups), torch.Generator().manual_seed(0)
+    theta = 0.5 * torch.randn(2, 8, generator=generator, dtype=torch.float64)
+    x1, x2 = (torch.rand(2, count, len(groups), generator=generator, dtype=torch.float64) for count in (4, 3))
+    x1.requires_grad_()
+    x2.requires_grad_()
+    with torch.no_grad():
+        plain = cross(kernel, theta, x1, x2)
+    assert torch.allclose(cross(kernel, theta, x1, x2), plain, rtol=1e-12)
+    assert torch.autograd.gradcheck(lambda a, b: cross(kernel, theta, a, b), (x1, x2), eps=1e-6, atol=1e-7)
+    assert torch.autograd.gradcheck(lambda a: cross(kernel, theta, a, a), (x2,), eps=1e-6, atol=1e-7)
+    same = cross(kernel, theta, x1.detach(), x1[:, :1])  # flat where a point meets itself
+    (slope,) = torch.autograd.grad(same[:, 0, 0].sum(), x1)
+    assert torch.equal(slope, torch.zeros_like(slope))
+
+
 def test_each_world_alone_predicts_what_it_does_among_the_others():
     generator = torch.Generator().manual_seed(0)
     X = torch.rand(3, 12, 2, generator=generator, dtype=torch.float64)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 STRIP = 300_000  # numbers prepared at a time, for all columns of a strip of a matrix: what a processor's cache holds
 GPU_STRIP = 32_000_000
@@ -52,6 +53,9 @@ class Kernel(Protocol):
     def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
         """The covariances, and the function that takes weights of them to the gradient of their weighted sum."""
 
+    def between(self, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
+        """The covariance of each pair, with a gradient by the points.  (Q, ..., d) -> (Q, ...)"""
+
     def diagonal(self, theta: Tensor, x: Tensor) -> Tensor:
         """The variance of each point.  (Q, m, d) -> (Q, m)"""
 
@@ -66,8 +70,10 @@ def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
     if x1 is x2 and x1.ndim == 3 and not x1.requires_grad and row * x1.shape[1] <= HALVES:
         i, j = torch.tril_indices(x1.shape[1], x1.shape[1], device=x1.device)
         return symmetric(kernel.evaluate(theta, kernel.prepare(x1[:, i], x1[:, j])), i, j)
+    if torch.is_grad_enabled():
+        return kernel.between(theta, x1.unsqueeze(-2), x2.unsqueeze(-3))
     rows = max((GPU_STRIP if x2.is_cuda else STRIP) // row, 1)
-    if x1.shape[-2] > rows and not torch.is_grad_enabled():
+    if x1.shape[-2] > rows:
         K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
         for start in range(0, x1.shape[-2], rows):
             strip = slice(start, start + rows)
@@ -128,6 +134,10 @@ class SquaredExponential:
             return torch.stack([weighted.flatten(1).sum(-1), by_length], -1)
 
         return covariance, pullback
+
+    def between(self, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
+        """The covariance of each pair, with a gradient by the points.  (Q, ..., d) -> (Q, ...)"""
+        return self.evaluate(theta, self.prepare(x1, x2))
 
     def diagonal(self, theta: Tensor, x: Tensor) -> Tensor:
         """s^2 everywhere.  (Q, m)"""
@@ -232,13 +242,20 @@ class AdditiveMatern:
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
         """Distances in each parameter.  (Q, p, ...)"""
-        distances = (x1.movedim(-1, 1) - x2.movedim(-1, 1)).abs_()
+        return (self._distances(_differences(x1, x2).abs_()),)
+
+    def _distances(self, apart: Tensor) -> Tensor:
+        """Those of parameters from those of columns: of categories half their sum.  (Q, d, ...) -> (Q, p, ...)"""
         if len(self.groups) == self.parameters:
-            return (distances,)
-        index = torch.tensor(self.groups, device=x1.device)
-        total = distances.new_zeros(len(x1), self.parameters, *distances.shape[2:]).index_add(1, index, distances)
-        halves = torch.where(torch.bincount(index) > 1, 0.5, 1.0).to(total)
-        return (total * _lift(halves[None], total.ndim - 1),)
+            return apart
+        index = torch.tensor(self.groups, device=apart.device)
+        total = apart.new_zeros(len(apart), self.parameters, *apart.shape[2:]).index_add(1, index, apart)
+        return total * self._halves(total)
+
+    def _halves(self, like: Tensor) -> Tensor:
+        """What a parameter's columns count for: half if there are several.  (1, p, 1, ...)"""
+        columns = torch.bincount(torch.tensor(self.groups))
+        return _lift(torch.where(columns > 1, 0.5, 1.0).to(like)[None], like.ndim - 1)
 
     def _parts(self, theta: Tensor, ndim: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """s^2, w, sqrt(5) / l and sqrt(5) / h, shaped to go with distances of so many dimensions."""
@@ -252,23 +269,17 @@ class AdditiveMatern:
         (distances,) = prepared
         scale, weight, alone, together = self._parts(theta, distances.ndim)
         additive = matern(distances * alone).mean(1)
-        joint = matern(root(squared(distances * together).sum(1)))
+        joint = matern((distances * together).square_().sum(1).sqrt_())
         return scale * (weight * additive + (1 - weight) * joint)
 
     def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
         """In closed form: dM/dlog l = a^2 (1 + a) exp(-a) / 3."""
         (distances,) = prepared
         scale, weight, alone, together = self._parts(theta, distances.ndim)
-        a = distances * alone
-        decay = torch.exp(-a)
-        rise = (a + 1).mul_(decay)  # (1 + a) exp(-a)
-        bend = a.square_().mul_(1 / 3)  # a^2 / 3
-        additive = torch.addcmul(rise, bend, decay).mean(1)
+        rise, bend, additive = _risen(distances * alone)
+        additive = additive.mean(1)
         each = (distances * together).square_()
-        a_joint = each.sum(1).sqrt_()
-        decay_joint = torch.exp(-a_joint)
-        rise_joint = (a_joint + 1) * decay_joint
-        joint = rise_joint + a_joint.square() / 3 * decay_joint
+        rise_joint, _, joint = _risen(each.sum(1).sqrt_())
 
         def pullback(weights: Tensor) -> Tensor:
             total = weights.flatten(1)
@@ -288,27 +299,74 @@ class AdditiveMatern:
 
         return scale * (weight * additive + (1 - weight) * joint), pullback
 
+    def between(self, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
+        """The covariance of each pair, with a gradient by the points.  (Q, ..., d) -> (Q, ...)"""
+        found: Tensor = _Between.apply(self, theta, x1, x2)  # type: ignore[no-untyped-call]
+        return found
+
+    def with_slopes(self, theta: Tensor, differences: Tensor) -> tuple[Tensor, Pullback]:
+        """The covariances, and the function that takes weights of them to the weighted gradients by the second point.
+
+        With x - x' = D, dM/dx' = 5 D / l^2 (1 + a) exp(-a) / 3.  (Q, d, ...) -> (Q, ...), (Q, d, ...)
+        """
+        distances = self._distances(differences.abs())
+        scale, weight, alone, together = self._parts(theta, distances.ndim)
+        rise, _, additive = _risen(distances * alone)
+        rise_joint, _, joint = _risen((distances * together).square_().sum(1).sqrt_())
+
+        def pullback(weights: Tensor) -> Tensor:
+            steep = rise * ((scale * weight).unsqueeze(1) * alone.square() / (3 * self.parameters))
+            steep.addcmul_((scale * (1 - weight) / 3 * rise_joint).unsqueeze(1), together.square())
+            steep.mul_(weights.unsqueeze(1))
+            if len(self.groups) == self.parameters:
+                return steep.mul_(differences)
+            steep.mul_(distances).mul_(self._halves(steep))
+            return steep[:, torch.tensor(self.groups)] * differences.sgn()
+
+        return scale * (weight * additive.mean(1) + (1 - weight) * joint), pullback
+
     def diagonal(self, theta: Tensor, x: Tensor) -> Tensor:
         """s^2 everywhere.  (Q, m)"""
         return theta[:, :1].exp().expand(len(theta), x.shape[-2])
 
 
+class _Between(torch.autograd.Function):
+    """The additive kernel between points, with its gradient by them in closed form: in a tenth of the steps."""
+
+    @staticmethod
+    def forward(ctx: Any, kernel: AdditiveMatern, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
+        """The covariances."""
+        covariance, ctx.pullback = kernel.with_slopes(theta, _differences(x1, x2))
+        ctx.shapes = x1.shape, x2.shape
+        return covariance
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, weights: Tensor) -> tuple[Tensor | None, ...]:
+        """By either point: the kernel knows only their difference."""
+        slopes = ctx.pullback(weights).movedim(1, -1)
+        one, other = ctx.shapes
+        _, _, by_one, by_other = ctx.needs_input_grad
+        return None, None, -slopes.sum_to_size(one) if by_one else None, slopes.sum_to_size(other) if by_other else None
+
+
 def matern(a: Tensor) -> Tensor:
-    """Matern-5/2 of a = sqrt(5) r; in place where no gradient is wanted."""
-    if a.requires_grad:
-        return (1 + a + a.square() / 3) * torch.exp(-a)
+    """Matern-5/2 of a = sqrt(5) r, which it overwrites."""
     rise = torch.addcmul(a, a, a, value=1 / 3).add_(1)
     return rise.mul_(a.neg_().exp_())
 
 
-def squared(values: Tensor) -> Tensor:
-    """The squares; in place where no gradient is wanted."""
-    return values.square() if values.requires_grad else values.square_()
+def _risen(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(1 + a) exp(-a), a^2 / 3 and Matern-5/2 of a = sqrt(5) r, which it overwrites."""
+    decay = torch.exp(-a)
+    rise = (a + 1).mul_(decay)
+    bend = a.square_().mul_(1 / 3)
+    return rise, bend, torch.addcmul(rise, bend, decay)
 
 
-def root(squares: Tensor) -> Tensor:
-    """The square root, with a gradient at 0; in place where no gradient is wanted."""
-    return (squares + 1e-30).sqrt() if squares.requires_grad else squares.sqrt_()
+def _differences(x1: Tensor, x2: Tensor) -> Tensor:
+    """Of pairs of points, by column: each column's lie side by side.  (Q, ..., d) -> (Q, d, ...)"""
+    return x1.movedim(-1, 1).contiguous() - x2.movedim(-1, 1).contiguous()
 
 
 def _lift(values: Tensor, ndim: int) -> Tensor:
