@@ -127,27 +127,26 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     stated = {(s.row, s.parameter): s.cell for s in table.stated}
     columns = Columns.of(codes, parameters)
 
-    for r, row in enumerate(rows.tolist()):
-        free = []  # slots of which only the other columns speak
-        for slot, j in enumerate(gaps[row].nonzero()[:, 0].tolist()):
-            parameter[r, slot], used[r, slot] = j, True
-            discrete[r, slot] = parameters[j].levels is not None
-            place = float(asked[row, j])
-            if isinstance(parameters[j], Categorical):
-                nodes[r, slot], cdf[r, slot] = _category_table(columns.shares[j], place)
-            elif (row, j) in stated:
-                levels = ndtr(np.linspace(-5.5, 5.5, NODES))  # fine in the tails
-                values = quantiles(stated[row, j], parameters[j], levels)
-                places = np.array([parameters[j].to_unit(float(value))[0] for value in values])
-                nodes[r, slot], cdf[r, slot] = torch.from_numpy(places), torch.from_numpy(levels)
-            elif not math.isnan(place):
-                asked_at[r, slot] = place
-            else:
-                nodes[r, slot], cdf[r, slot] = columns.nodes, columns.cdf[j]
-                free.append(slot)
-        if free:
-            mean[r, free], block = columns.conditional(row, parameter[r, free])
-            root[r, torch.tensor(free)[:, None], torch.tensor(free)] = block
+    r, j = gaps[rows].nonzero().unbind(-1)
+    slot = gaps[rows].cumsum(-1)[r, j] - 1
+    parameter[r, slot], used[r, slot] = j, True
+    discrete[r, slot] = torch.tensor([one.levels is not None for one in parameters])[j]
+    asked_at[r, slot], cdf[r, slot] = asked[rows[r], j], columns.cdf[j]
+    free = used & asked_at.isnan()  # only the other columns speak of these
+    for at, row, k in zip(zip(r.tolist(), slot.tolist(), strict=True), rows[r].tolist(), j.tolist(), strict=True):
+        if isinstance(parameters[k], Categorical):
+            nodes[at], cdf[at] = _category_table(columns.shares[k], float(asked[row, k]))
+        elif (row, k) in stated:
+            levels = ndtr(np.linspace(-5.5, 5.5, NODES))  # fine in the tails
+            values = quantiles(stated[row, k], parameters[k], levels)
+            places = np.array([parameters[k].to_unit(float(value))[0] for value in values])
+            nodes[at], cdf[at] = torch.from_numpy(places), torch.from_numpy(levels)
+        else:
+            continue
+        asked_at[at], free[at] = torch.nan, False
+    for i in free.any(-1).nonzero()[:, 0].tolist():
+        own = free[i].nonzero()[:, 0]
+        mean[i, own], root[i, own[:, None], own] = columns.conditional(int(rows[i]), parameter[i, own])
     strays = ~asked_at.isnan()
     nodes[strays] = _nodes_around(asked_at[strays])
     components[strays] = _distribution(nodes[strays], asked_at[strays])

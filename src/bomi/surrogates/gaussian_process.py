@@ -28,7 +28,7 @@ from gpytorch.distributions import MultivariateNormal
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bomi.surrogates.kernels import Kernel, SquaredExponential, cross, symmetric
+from bomi.surrogates.kernels import Kernel, SquaredExponential, cross
 
 CHUNK = 500_000  # covariances between points and rows at a time
 GPU_CHUNK = 8 * CHUNK
@@ -220,9 +220,12 @@ class Pairs:
     def __init__(self, kernel: Kernel, inputs: Tensor, errors: Tensor | None = None) -> None:
         self.kernel = kernel
         self.errors = inputs.new_zeros(1) if errors is None else errors
-        self.i, self.j = torch.tril_indices(inputs.shape[-2], inputs.shape[-2], device=inputs.device)
+        n = inputs.shape[-2]
+        self.i, self.j = torch.tril_indices(n, n, device=inputs.device)
         self.prepared = kernel.prepare(inputs[:, self.i], inputs[:, self.j])
         self.twice = 2.0 - (self.i == self.j).to(inputs)
+        self.place = self.i.new_empty(n, n)  # of each element of the matrix among the pairs
+        self.place[self.i, self.j] = self.place[self.j, self.i] = torch.arange(len(self.i), device=inputs.device)
 
     def __len__(self) -> int:
         return len(self.prepared[0])
@@ -241,7 +244,7 @@ class Pairs:
 
     def matrix(self, half: Tensor) -> Tensor:
         """The whole symmetric matrix, from its lower half.  (Q, T) -> (Q, n, n)"""
-        return symmetric(half, self.i, self.j)
+        return half[:, self.place]
 
 
 def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: Tensor | None = None) -> Tensor:

@@ -20,7 +20,6 @@ from torch.autograd.function import once_differentiable
 
 STRIP = 300_000  # numbers prepared at a time, for all columns of a strip of a matrix: what a processor's cache holds
 GPU_STRIP = 32_000_000
-HALVES = 4_000_000  # numbers up to which a symmetric matrix is computed by halves
 NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
 TAILS = 3.0  # degrees of freedom by which one length differs from the others
 
@@ -64,30 +63,21 @@ def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
     """The covariance matrix of two sets of points.  (Q, ..., n, d), (Q, ..., m, d) -> (Q, ..., n, m)
 
     It is computed in strips of rows, so that what is prepared for all columns at once stays small; of a matrix between
-    points and themselves that is not large only half.
+    points and themselves only the lower half, and copied to the other.
     """
-    row = max(x2.numel(), 1)  # numbers prepared for one row
-    if x1 is x2 and x1.ndim == 3 and not x1.requires_grad and row * x1.shape[1] <= HALVES:
-        i, j = torch.tril_indices(x1.shape[1], x1.shape[1], device=x1.device)
-        return symmetric(kernel.evaluate(theta, kernel.prepare(x1[:, i], x1[:, j])), i, j)
     if torch.is_grad_enabled():
         return kernel.between(theta, x1.unsqueeze(-2), x2.unsqueeze(-3))
-    rows = max((GPU_STRIP if x2.is_cuda else STRIP) // row, 1)
-    if x1.shape[-2] > rows:
-        K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
-        for start in range(0, x1.shape[-2], rows):
-            strip = slice(start, start + rows)
-            K[..., strip, :] = cross(kernel, theta, x1[..., strip, :], x2)
-        return K
-    return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
-
-
-def symmetric(half: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """The whole symmetric matrix, from its lower half at (i, j).  (Q, T) -> (Q, n, n)"""
-    n = math.isqrt(2 * half.shape[-1])  # of n (n + 1) / 2 pairs
-    K = half.new_empty(len(half), n, n)
-    K[:, i, j] = half
-    K[:, j, i] = half
+    n, symmetric = x1.shape[-2], x1 is x2
+    rows = max((GPU_STRIP if x2.is_cuda else STRIP) // max(x2.numel(), 1), 1)
+    if n <= rows:
+        return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
+    K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
+    for start in range(0, n, rows):
+        stop = min(start + rows, n)
+        strip = cross(kernel, theta, x1[..., start:stop, :], x2[..., :stop, :] if symmetric else x2)
+        K[..., start:stop, : strip.shape[-1]] = strip
+        if symmetric:
+            K[..., :start, start:stop] = strip[..., :start].mT
     return K
 
 
@@ -225,20 +215,19 @@ class AdditiveMatern:
 
     def log_prior(self, hyper: Tensor) -> tuple[Tensor, Tensor]:
         """Normals, that of the noise flat below its middle, and lengths like one another.  (Q,), (Q, k + 1)"""
-        p, middle = self.parameters, math.log(self.length)
+        p, middle, tails = self.parameters, math.log(self.length), TAILS * self.apart**2
         sd = hyper.new_tensor([1.0, 2.0])
+        center = hyper.new_tensor([[middle], [middle + 0.5 * math.log(p)]])
         z = hyper[:, :2] / sd
         noise = ((hyper[:, -1:] - NOISE[0]) / NOISE[1]).clamp_min(0)
-        value = -0.5 * (z.square().sum(-1) + noise[:, 0].square())
-        gradient = [-z / sd]
-        for lengths, center in zip(hyper[:, 2:-1].chunk(2, -1), (middle, middle + 0.5 * math.log(p)), strict=True):
-            mean = lengths.mean(-1, keepdim=True)
-            apart, tails = lengths - mean, TAILS * self.apart**2
-            value = value - 0.5 * (mean[:, 0] - center).square() / self.spread**2
-            value = value - 0.5 * (TAILS + 1) * torch.log1p(apart.square() / tails).sum(-1)
-            pull = (TAILS + 1) * apart / (tails + apart.square())
-            gradient.append(pull.mean(-1, keepdim=True) - pull - (mean - center) / (p * self.spread**2))
-        return value, torch.cat([*gradient, -noise / NOISE[1]], -1)
+        lengths = hyper[:, 2:-1].unflatten(-1, (2, p))  # of each alone, of all together
+        mean = lengths.mean(-1, keepdim=True)
+        off, apart = (mean - center) / self.spread, lengths - mean
+        value = z.square().sum(-1) + noise[:, 0].square() + off.square().sum((-2, -1))
+        value = value + (TAILS + 1) * torch.log1p(apart.square() / tails).sum((-2, -1))
+        pull = (TAILS + 1) * apart / (tails + apart.square())
+        by_length = pull.mean(-1, keepdim=True) - pull - off / (p * self.spread)
+        return -0.5 * value, torch.cat([-z / sd, by_length.flatten(1), -noise / NOISE[1]], -1)
 
     def prepare(self, x1: Tensor, x2: Tensor) -> Prepared:
         """Distances in each parameter.  (Q, p, ...)"""
