@@ -24,12 +24,13 @@ from pathlib import Path
 from bomi.benchmarks import scores
 from bomi.benchmarks.contenders import split
 from bomi.benchmarks.missingness import Events, HistoryGaps
+from bomi.benchmarks.problems import find_problem
 from bomi.benchmarks.results import Results
 from bomi.benchmarks.runner import Case, sweep
 from bomi.errors import BomiError
 
 PAPER = ("eggholder", "schubert", "alpine", "schwefel")
-BUDGETS = dict(zip(PAPER, (61, 121, 161, 161), strict=True))
+BUDGETS = {"eggholder2d": 61, "schubert4d": 121, "alpine5d": 161, "schwefel5d": 161}  # the paper's
 AUTHORS = Events(0.25, 0.05, kind="per-coordinate")
 AUTHORS_ALPINE = Events(0.25, 0.05, most=4, kind="per-coordinate", offset="sign")
 
@@ -80,10 +81,9 @@ def main() -> None:
     options = parser.parse_args()
     try:
         problems = [name.strip() for name in options.problems.split(",") if name.strip()]
-        cases = [
-            SETTINGS[options.setting](name, options.budget or BUDGETS.get(name, 100), options.initial)
-            for name in problems
-        ]
+        budgets = [options.budget or BUDGETS.get(find_problem(name).name, 100) for name in problems]
+        setting = partial(SETTINGS[options.setting], initial=options.initial)
+        cases = [setting(name, budget) for name, budget in zip(problems, budgets, strict=True)]
         repeats = range(options.first, options.first + options.repeats)
         found = counted(cases, options.methods, repeats, options.out, options.jobs)
     except BomiError as error:
