@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-STRIP = 300_000  # numbers prepared at a time, for all columns of a strip of a matrix: what a processor's cache holds
+STRIP = 300_000  # numbers a thread prepares at a time, for all columns of a strip of a matrix: what its cache holds
 GPU_STRIP = 32_000_000
 NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
 TAILS = 3.0  # degrees of freedom by which one length differs from the others
@@ -68,7 +68,7 @@ def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
     if torch.is_grad_enabled():
         return kernel.between(theta, x1.unsqueeze(-2), x2.unsqueeze(-3))
     n, symmetric = x1.shape[-2], x1 is x2
-    rows = max((GPU_STRIP if x2.is_cuda else STRIP) // max(x2.numel(), 1), 1)
+    rows = max((GPU_STRIP if x2.is_cuda else STRIP * torch.get_num_threads()) // max(x2.numel(), 1), 1)
     if n <= rows:
         return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
     K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
