@@ -68,6 +68,9 @@ def draw(found: list[dict[str, float]], path: Path) -> None:
         seconds = [each[name] for each in found]
         axes.loglog(sizes, seconds, "o-", color=colour, label=f"{name} suggestion, slope {slope(sizes, seconds):.2f}")
     axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+    low, high = axes.get_ylim()
+    ticks = [one * 10.0**power for power in range(-3, 4) for one in (1, 2, 5) if low <= one * 10.0**power <= high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_xlabel("rows")
     axes.set_ylabel("seconds")

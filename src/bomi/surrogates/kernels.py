@@ -320,7 +320,7 @@ class AdditiveMatern:
 
 
 class _Between(torch.autograd.Function):
-    """The additive kernel between points, with its gradient by them in closed form: in a tenth of the steps."""
+    """The additive kernel between points, with its gradient by them in closed form: a few steps instead of many."""
 
     @staticmethod
     def forward(ctx: Any, kernel: AdditiveMatern, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
