@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bomi import Categorical, Integer, Real, Space
-from bomi.candidates import RAW, WORTH, Region, maximize, space_filling
+from bomi.candidates import RAW, Region, maximize, space_filling
 from bomi.errors import SuggestionError
 
 BOX = Space({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
@@ -54,18 +54,6 @@ def test_the_highest_of_many_peaks(seed):
     place, value = maximize(score, space, seed=seed)
     assert value == pytest.approx(score(grid).max().item(), abs=1e-6)
     assert score(place[None]).item() == pytest.approx(value)
-
-
-@pytest.mark.parametrize(("lower", "stays"), [(-1.0, True), (0.5 * -WORTH, True), (2 * -WORTH, False)])
-def test_a_close_look_is_taken_unless_much_more_is_promised_elsewhere(lower, stays):
-    near, far = target(0.2, 0.2, 0.2), target(0.8, 0.7, 0.6)
-
-    def score(x):
-        return torch.logaddexp(bowl(near, 200.0)(x) - lower, bowl(far, 200.0)(x))
-
-    place, value = maximize(score, BOX, seed=0, starts=far[None], within=Region(near + 0.02, 0.05))
-    torch.testing.assert_close(place, near if stays else far, rtol=0, atol=1e-3)
-    assert value == pytest.approx(-lower if stays else 0, abs=1e-4)
 
 
 def test_a_close_look_stays_within_its_region():

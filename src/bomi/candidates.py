@@ -29,12 +29,10 @@ RAW = 512
 RESTARTS = 8
 NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
 NOMINEES_OF_BATCH = 96  # for the points of a batch
-NOMINEES_NEARBY = 64  # within a region
 SHARERS = 16  # points of a batch that share them
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
-WORTH = math.log(1 / 3)  # a look within a region promises at least a third of what is promised elsewhere, in log scores
 ROUNDS = 12  # at most, of alternating between continuous and discrete moves
 SAME = 2e-6  # points closer than this are one setting, rounded as a person would set it
 
@@ -93,13 +91,12 @@ def maximize(
     raw: Tensor | None = None,
     points: int | None = None,
 ) -> tuple[Tensor, float]:
-    """The best point found and its score.
+    """The best point found and its score, anywhere or within a region.
 
-    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. within: a region to look at closely,
-    unless much more is promised elsewhere. scouts: cheaper scores, such as each world's own, that share the first look
-    at the raw points; raw: (r, d) these, where they were chosen beforehand. With `points` it is the best of so many
-    space-filling points, and nothing climbs. The result is admissible: integers, steps and categories are moved along
-    their own values.
+    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. scouts: cheaper scores, such as each
+    world's own, that share the first look at the raw points; raw: (r, d) these, where they were chosen beforehand. With
+    `points` it is the best of so many space-filling points, and nothing climbs. The result is admissible: integers,
+    steps and categories are moved along their own values.
     """
     if _is_enumerable(space):
         found = _every_point(space)
@@ -110,18 +107,10 @@ def maximize(
         values = _evaluate(score, found)
     else:
         most = NOMINEES if raw is None else len(raw)
-        if raw is None:
-            raw = _raw_points(space, seed, starts)
+        if within is not None or raw is None:
+            raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
             raw = _nominated(raw, scouts, most) if len(scouts) > 1 else raw
         values = _evaluate(score, raw)
-        if within is not None:
-            near = _near_points(space, seed, within)
-            near = _nominated(near, scouts, NOMINEES_NEARBY) if len(scouts) > 1 else near
-            nearby = _evaluate(score, near)
-            if nearby.max() < values.max() + WORTH:
-                within = None
-            else:
-                raw, values = near, nearby
         restarts = RESTARTS if most == NOMINEES else RESTARTS // 2  # shared points were chosen with care
         climbed, tops = _climb(score, space, raw[_pick(values, seed, restarts)], within)
         found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
