@@ -29,7 +29,6 @@ from bomi.benchmarks.results import Results
 from bomi.benchmarks.runner import Case, sweep
 from bomi.errors import BomiError
 
-PAPER = ("eggholder", "schubert", "alpine", "schwefel")
 BUDGETS = {"eggholder2d": 61, "schubert4d": 121, "alpine5d": 161, "schwefel5d": 161}  # the paper's
 AUTHORS = Events(0.25, 0.05, kind="per-coordinate")
 AUTHORS_ALPINE = Events(0.25, 0.05, most=4, kind="per-coordinate", offset="sign")
@@ -69,7 +68,7 @@ def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default="bomi,oracle,naive", help='such as "bomi,bomi:worlds=10,oracle,naive"')
-    parser.add_argument("--problems", default=",".join(PAPER))
+    parser.add_argument("--problems", default=",".join(BUDGETS))
     parser.add_argument("--setting", choices=SETTINGS, default="mild")
     parser.add_argument("--initial", type=Path, help="folder of initial data, for the setting 'authors'")
     parser.add_argument("--repeats", type=int, default=10)
