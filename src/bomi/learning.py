@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from bomi import acquisition as scores
+from bomi.imputers.posterior import ANCHORS
 from bomi.methods import Method
 from bomi.objectives import Objective
 from bomi.observations import Row
@@ -23,6 +24,8 @@ from bomi.worlds import Completed, Scaling, Table
 RESCALE_EVERY = 5  # rows, between choices of the outcomes' scale
 PLENTY = 10  # complete rows for each parameter: these tell of the scale without the others
 FEW = 256  # rows up to which a GPU costs more than it brings
+MUCH = 0.02  # median absolute deviations of the outcome: nothing better by as much is nothing much better
+CONVINCING = 5.0  # log evidence, very strong for Kass and Raftery (1995), by which a straight reading has to be better
 
 
 @dataclass
@@ -35,6 +38,7 @@ class Fit:
     table: Table
     completed: Completed
     method: Method
+    settled: int = 0  # how many rows there are to be before another scale is thought of
     many: tuple[Tensor, Tensor | None] | None = None  # more worlds, once someone has asked for them
 
     @property
@@ -120,17 +124,44 @@ class Learner:
         """What the rows say; it goes on from what was learned before, where the method does."""
         table = self._table(rows)
         if before is not None and before.warm_enough:
-            due = len(rows) // RESCALE_EVERY > len(before.rows) // RESCALE_EVERY
+            due = len(rows) // RESCALE_EVERY > len(before.rows) // RESCALE_EVERY and len(rows) >= before.settled
             worlds = before.warm(rows)
             scalings = self._scalings(table, worlds, () if due else before.scalings)
-            return self._filled(rows, table, scalings, worlds, before.scalings)
+            fit = self._filled(rows, table, scalings, worlds, before.scalings)
+            fit.settled = before.settled
+            whiles, rest = divmod(self._in_vain(table), self._while)
+            return self._read_again(fit, table) if rest == 0 and whiles.bit_count() == 1 else fit  # 1, 2, 4, 8, ...
         scalings = self._scalings(table)
         fit = self._filled(rows, table, scalings)
-        complete = int((~table.gaps.any(-1)).sum())
-        if not self.method.goes_on or not fit.enough or complete >= min(len(rows), PLENTY * len(self.space)):
+        if not self.method.goes_on or not fit.enough:
             return fit
-        better = self._scalings(table, fit.completed)  # now that the rows with gaps have a say
-        return fit if _alike(scalings, better) else self._filled(rows, table, better, fit.completed, scalings)
+        complete = int((~table.gaps.any(-1)).sum())
+        if complete < min(len(rows), PLENTY * len(self.space)):
+            better = self._scalings(table, fit.completed)  # now that the rows with gaps have a say
+            if not _alike(scalings, better):
+                fit = self._filled(rows, table, better, fit.completed, scalings)
+        return self._read_again(fit, table)
+
+    def _read_again(self, fit: Fit, table: Table) -> Fit:
+        """Where nothing much better has come for a while on a bent scale: a straight reading, if it explains far more.
+
+        A scale and the worlds drawn on it bear each other out. So either scale is judged by worlds of its own, drawn
+        with the same patience.
+        """
+        another = getattr(self.method.filler, "another", None)
+        if another is None or self._in_vain(table) < self._while or not table.gaps.any() or len(table) > ANCHORS:
+            return fit
+        straight = self._scalings(table, keep=(Scaling(),))
+        if _alike(straight, fit.scalings):
+            return fit
+        found = self._filled(fit.rows, table, straight, fill=another)
+        claim = _evidence(found, table) - CONVINCING
+        if claim < _evidence(fit, table):
+            return fit
+        if claim < _evidence(self._filled(fit.rows, table, fit.scalings, fill=another), table):
+            return fit
+        found.settled = len(table) + self._while
+        return found
 
     def _table(self, rows: tuple[Row, ...]) -> Table:
         """The rows with their outcomes, larger is better, not yet scaled."""
@@ -141,7 +172,7 @@ class Learner:
         self, table: Table, worlds: Completed | None = None, keep: Sequence[Scaling] = ()
     ) -> tuple[Scaling, ...]:
         """How each outcome of a table is scaled, by what one of the worlds says; or as before."""
-        inputs, found, stalled = table.inputs, [], self._stalled(table)
+        inputs, found, stalled = table.inputs, [], self._in_vain(table, much=0.0) >= self._while
         if worlds is not None:
             inputs = torch.where(inputs.isnan(), worlds.inputs[len(table) % len(worlds.inputs)], inputs)
         for j, (objective, outcomes) in enumerate(zip(self.objectives, table.outcomes, strict=True)):
@@ -151,13 +182,22 @@ class Learner:
             found.append(made)
         return tuple(found)
 
-    def _stalled(self, table: Table) -> bool:
-        """Whether the last 2p experiments were all asked for, and none was better than those before."""
-        late = 2 * len(self.space)
-        if len(self.objectives) > 1 or len(table) <= late or bool(table.asked[-late:].isnan().all(-1).any()):
-            return False
-        merits = table.outcomes[0].nan_to_num(nan=-torch.inf)
-        return bool(merits[-late:].max() <= merits[:-late].max())
+    @property
+    def _while(self) -> int:
+        """How many experiments are a while: 2p."""
+        return 2 * len(self.space)
+
+    def _in_vain(self, table: Table, *, much: float = MUCH) -> int:
+        """How many experiments have been made since one nearly as good as the best; 0 where those of the last while
+        were not all asked for, or there are several outcomes."""
+        asked = ~table.asked.isnan().all(-1)
+        if len(self.objectives) > 1 or len(table) <= self._while or not bool(asked[-self._while :].all()):
+            return 0
+        (target,), (outcomes,) = [one.target for one in self.objectives], table.outcomes
+        merits = scores.merit(outcomes, target).nan_to_num(nan=-torch.inf)
+        away = (outcomes - outcomes.nanmedian()).abs().nanmedian()
+        nearly = merits >= merits.max() - much * away
+        return len(table) - 1 - int(nearly.int().argmax())
 
     def _filled(
         self,
@@ -166,8 +206,9 @@ class Learner:
         scalings: tuple[Scaling, ...],
         warm: Completed | None = None,
         before: tuple[Scaling, ...] = (),
+        fill: Callable[[Table, torch.Generator], Completed] | None = None,
     ) -> Fit:
-        """The table's gaps filled, going on from worlds that were made with other scalings before."""
+        """The table's gaps filled, going on from worlds made with other scalings before, or by another way."""
         aims, targets, errors = [], [], []
         for objective, scaling, outcomes in zip(self.objectives, scalings, table.outcomes, strict=True):
             error = _column([row.errors.get(objective.name) for row in rows]).nan_to_num()
@@ -182,7 +223,7 @@ class Learner:
             if warm is not None and not _alike(scalings, before):
                 warm = replace(warm, hyper=None)  # those of a scale bent otherwise are of no use
             generator = torch.Generator().manual_seed(draw_seed(self.seed, len(rows)))
-            completed = self.method.filler(table, generator, warm)
+            completed = self.method.filler(table, generator, warm) if fill is None else fill(table, generator)
         return Fit(rows, scalings, tuple(aims), table, completed, self.method)
 
 
@@ -194,6 +235,12 @@ def draw_seed(seed: int, count: int) -> int:
 def _alike(some: Sequence[Scaling], others: Sequence[Scaling]) -> bool:
     """Whether outcomes are bent alike."""
     return [(one.bend, one.from_best) for one in some] == [(one.bend, one.from_best) for one in others]
+
+
+def _evidence(fit: Fit, table: Table) -> float:
+    """The log evidence of the outcomes as they were told, in the middle one of the worlds."""
+    (model,), (scaling,), (outcomes,) = fit.models, fit.scalings, table.outcomes
+    return float(model.log_evidence().median() + scaling.slope(outcomes[~outcomes.isnan()]).log().sum())
 
 
 def _column(values: Sequence[float | None]) -> Tensor:

@@ -18,6 +18,7 @@ from bomi.surrogates.gaussian_process import (
     negative_log_evidence,
     robust_cholesky,
     search,
+    with_hyper,
 )
 from bomi.surrogates.kernels import AdditiveMatern, SquaredExponential, cross
 
@@ -120,6 +121,17 @@ def test_fitted_is_the_mean_at_the_rows():
     model = given_parameters(X, y, scale=1.0, length=0.3, noise=0.05)
     for q in range(2):
         torch.testing.assert_close(model.fitted()[q], model.moments(X[q])[0][q], rtol=0, atol=1e-10)
+
+
+def test_a_process_knows_its_own_evidence():
+    X, y = random_table(3)
+    errors = torch.linspace(0, 0.1, len(y), dtype=torch.float64)
+    kernel = AdditiveMatern(tuple(range(X.shape[-1])))
+    hyper = torch.stack([kernel.additive(), 0.5 * kernel.additive()])
+    worlds = torch.cat([X, X.flip(-1)])
+    model = with_hyper(worlds, y, hyper, kernel=kernel, errors=errors)
+    expected = log_evidence(hyper, Pairs(kernel, worlds, errors), y, torch.arange(2))
+    torch.testing.assert_close(model.log_evidence(), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_the_botorch_posterior_has_the_same_moments():

@@ -49,6 +49,7 @@ NEAR = (0.003, 0.7)  # steps of every second row in a sweep; the others take fre
 COLD_ROUNDS = 7  # of hyper-parameters and a sweep, from nothing
 WARM_ROUNDS = 3  # of the same, from worlds whose hyper-parameters are of no use
 MORE_ROUNDS = 6  # of the same, where the complete rows are too few to learn hyper-parameters from
+SLOW_ROUNDS = 40  # of another reading: hyper-parameters are learned in the second half, the last fifth is cold
 ENOUGH = 10  # complete rows for each parameter
 LEAST_NOISE = 1e-5
 WARM_NOISE = 0.1  # variance from which the noise cools down over these rounds
@@ -88,6 +89,21 @@ class Posterior:
             codes, hyper = _cold_start(table, known, priors, generator)
         else:
             codes, hyper = _warm_start(table, known, priors, generator, warm.inputs, warm.hyper)
+        return Completed(from_codes(table, codes), table.targets, hyper=hyper, errors=table.errors)
+
+    def another(self, table: Table, generator: torch.Generator) -> Completed:
+        """Another reading of a table of moderate size: parameters act one by one, and worlds are drawn slowly.
+
+        Worlds that go on from row to row can settle on a reading in which wrong gaps and short lengths bear each other
+        out. Gaps that add up are found only by a process that is additive from the start, given time.
+        """
+        known = to_codes(table, table.inputs)
+        worlds = min(self._count(table), WORLDS[0])
+        priors = _priors(table, known, worlds)
+        codes = _guess(known.expand(worlds, -1, -1), priors, table)
+        hyper = _kernel(table).additive().repeat(worlds * len(table.outcomes), 1)
+        learning, cold = range(SLOW_ROUNDS // 2, SLOW_ROUNDS, 2), SLOW_ROUNDS * 4 // 5
+        hyper = _cooled(table, codes, priors, hyper, generator, rounds=SLOW_ROUNDS, cold=cold, learning=learning)
         return Completed(from_codes(table, codes), table.targets, hyper=hyper, errors=table.errors)
 
     def _count(self, table: Table) -> int:
@@ -256,24 +272,50 @@ def _cold_start(table: Table, known: Tensor, priors: GapPriors, generator: torch
     """From nothing: complete rows first, the others added one by one, then rounds of learning and sweeping."""
     worlds = len(priors.cdf)
     codes = _guess(known.expand(worlds, -1, -1), priors, table)
-    complete = torch.ones(len(table), dtype=torch.bool)
-    complete[priors.rows] = False
+    complete = _complete(table, priors)
     counts = (~table.outcomes[:, complete].isnan()).sum(-1)
     learnable = complete if int(counts.min()) >= ENOUGH * len(table.space) else torch.ones_like(complete)
     part = table.select(learnable)
     hyper = _search(part, Completed(from_codes(table, codes[:1, learnable]), part.targets, errors=part.errors))
     hyper = _of_worlds(hyper, torch.zeros(worlds, dtype=torch.long), table)
-    P = _inverse(table, _tempered(hyper, 1.0), from_codes(table, codes), only=complete)
-    P, priors = sweep(codes, P, table, priors, _tempered(hyper, 1.0), generator, step=1.0)
-    for turn in range(COLD_ROUNDS if learnable is complete else COLD_ROUNDS + MORE_ROUNDS):
+    rounds = COLD_ROUNDS if learnable is complete else COLD_ROUNDS + MORE_ROUNDS
+    learning = range(0 if learnable is complete else rounds)
+    return codes, _cooled(table, codes, priors, hyper, generator, rounds=rounds, cold=COLD_ROUNDS, learning=learning)
+
+
+def _complete(table: Table, priors: GapPriors) -> Tensor:
+    """Which rows have no gap to draw.  (n,) bool"""
+    complete = torch.ones(len(table), dtype=torch.bool)
+    complete[priors.rows] = False
+    return complete
+
+
+def _cooled(
+    table: Table,
+    codes: Tensor,
+    priors: GapPriors,
+    hyper: Tensor,
+    generator: torch.Generator,
+    *,
+    rounds: int,
+    cold: int,
+    learning: range,
+) -> Tensor:
+    """Rows with gaps join the complete ones one by one, then rounds of sweeping while the noise cools down.
+
+    It changes `codes` and gives the hyper-parameters, which are learned in some of the rounds and at the end.
+    """
+    P = _inverse(table, _tempered(hyper, 1.0), from_codes(table, codes), only=_complete(table, priors))
+    _, priors = sweep(codes, P, table, priors, _tempered(hyper, 1.0), generator, step=1.0)
+    for turn in range(rounds):
         inputs = from_codes(table, codes)
-        if learnable is not complete:
+        if turn in learning:
             hyper = _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=8)
-        warmth = max(1 - (turn + 1) / COLD_ROUNDS, 0.0)
-        P = _inverse(table, _tempered(hyper, warmth), inputs)
-        P, priors = sweep(codes, P, table, priors, _tempered(hyper, warmth), generator)
+        used = _tempered(hyper, max(1 - (turn + 1) / cold, 0.0))
+        P = _inverse(table, used, inputs)
+        _, priors = sweep(codes, P, table, priors, used, generator)
     inputs = from_codes(table, codes)
-    return codes, _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=6)
+    return _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=6)
 
 
 def _tempered(hyper: Tensor, warmth: float = 0.0) -> Tensor:

@@ -106,6 +106,12 @@ class GaussianProcess(Model):
         """Posterior mean of f at each world's own rows: y - (noise + errors) alpha.  (Q, n)"""
         return (self.targets - self.variances * self.alpha).cpu()
 
+    def log_evidence(self) -> Tensor:
+        """log p(y | theta) + log p(theta) of each world.  (Q,)"""
+        misfit = 0.5 * (self.targets * self.alpha).sum(-1) + self.L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        log_p = -misfit - 0.5 * self.targets.shape[-1] * math.log(2 * math.pi)
+        return log_p.cpu() + self.kernel.log_prior(self.hyper)[0]
+
     def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
         """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
         x = self._place(X)

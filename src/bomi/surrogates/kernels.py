@@ -213,6 +213,12 @@ class AdditiveMatern:
             [[0.0, weight, *[length] * p, *[length + root] * p] for weight, length in ladder], dtype=torch.float64
         )
 
+    def additive(self) -> Tensor:
+        """The middle of the prior, except that it is all but additive; the log noise variance last.  (k + 1,)"""
+        p, middle = self.parameters, math.log(self.length)
+        values = [0.0, 3.0, *[middle] * p, *[middle + 0.5 * math.log(p)] * p, NOISE[0]]
+        return torch.tensor(values, dtype=torch.float64)
+
     def log_prior(self, hyper: Tensor) -> tuple[Tensor, Tensor]:
         """Normals, that of the noise flat below its middle, and lengths like one another.  (Q,), (Q, k + 1)"""
         p, middle, tails = self.parameters, math.log(self.length), TAILS * self.apart**2

@@ -1,0 +1,140 @@
+"""When a table is read again, and what comes of it."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import bomi
+from bomi import Optimizer, learning
+from bomi.imputers.posterior import Posterior
+from bomi.learning import CONVINCING, MUCH, Learner, _evidence
+from bomi.surrogates.warping import standard
+from bomi.worlds import Scaling
+
+
+def tell(optimizer, asked, outcome, lost=()):
+    """An experiment that was asked for, some of whose values are lost."""
+    actual = dict.fromkeys(lost) or {optimizer.space.names[0]: asked[0]}
+    optimizer.tell(dict(zip(optimizer.space.names, asked, strict=True)), outcome, actual=actual)
+
+
+def in_vain(optimizer):
+    learner = optimizer._learner
+    return learner._in_vain(learner._table(optimizer.observations.tried))
+
+
+def test_experiments_in_vain_are_counted_from_one_that_is_nearly_the_best():
+    optimizer = Optimizer({"x": (0, 1)}, seed=0)
+    outcomes = np.arange(10.0)  # 2.5 in the middle from their median
+    for i, outcome in enumerate(outcomes):
+        optimizer.tell({"x": i / 10}, outcome)
+    assert in_vain(optimizer) == 0  # nothing was asked for
+    tell(optimizer, [0.5], 3.0)
+    assert in_vain(optimizer) == 0  # not for a while
+    tell(optimizer, [0.6], 4.0)
+    assert in_vain(optimizer) == 2
+    tell(optimizer, [0.91], 9 + MUCH)
+    assert in_vain(optimizer) == 3  # hardly better
+    tell(optimizer, [0.92], 9.5)
+    assert in_vain(optimizer) == 0  # much better
+    optimizer.tell({"x": 0.3}, 2.0)
+    assert in_vain(optimizer) == 0  # one's own experiments are not in vain
+
+
+def test_a_target_s_nearest_is_its_best():
+    optimizer = Optimizer({"x": (0, 1)}, goal=("target", 5.0), seed=0)
+    for i in range(11):
+        optimizer.tell({"x": i / 10}, float(i))
+    for outcome in (9.0, 1.0):
+        tell(optimizer, [0.5], outcome)
+    assert in_vain(optimizer) == 13 - 1 - 5
+
+
+def steep(optimizer, rows=14):
+    """Outcomes that span orders of magnitude, some rows with a gap."""
+    rng = np.random.default_rng(0)
+    for i, x in enumerate(rng.random((rows, 2))):
+        optimizer.tell({"a": x[0], "b": None if i % 3 == 0 else x[1]}, -math.exp(9 * x[0] + 2 * x[1]))
+
+
+def test_a_running_process_reads_again_ever_more_rarely(monkeypatch):
+    read = []
+
+    def another(self, table, generator):
+        read.append(in_vain(optimizer))
+        return self(table, generator)
+
+    def bent(outcomes, target, inputs, space, keep, stalled):
+        return standard(outcomes, target, inputs, space, keep or Scaling(bend=1.0, from_best=True))
+
+    monkeypatch.setattr(Posterior, "another", another)
+    monkeypatch.setattr(learning, "CONVINCING", 1e9)
+    method = replace(bomi.method("posterior", worlds=2), scaling=bent)
+    optimizer = Optimizer({"a": (0, 1), "b": (0, 1)}, method=method, seed=0)
+    steep(optimizer)
+    optimizer.best()
+    assert read == []  # nothing was asked for yet
+    tell(optimizer, [0.0, 0.0], 1e6)
+    for x in np.linspace(0.3, 0.9, 20):
+        tell(optimizer, [x, x], -math.exp(11 * x), ["b"] if x > 0.6 else [])
+        optimizer.best()
+    assert read == [4, 8, 16]
+
+
+def crowded(seed, parameters=4):
+    """A sum over parameters whose rows crowd around its second-best peak, as those of a stuck campaign do."""
+    rng = np.random.default_rng(seed)
+    optimizer = Optimizer({f"x{j}": (0.0, 1.0) for j in range(parameters)}, seed=seed)
+
+    def outcome(x):
+        z = 10 * np.asarray(x) - 5
+        return -(z**4 - 16 * z**2 + 5 * z).sum() / 2
+
+    names = optimizer.space.names
+    for _ in range(30):
+        x = rng.random(parameters)
+        gaps = rng.permutation(parameters)[: rng.integers(0, 4)]
+        optimizer.tell({name: None if j in gaps else x[j] for j, name in enumerate(names)}, outcome(x))
+    peak = np.array([0.7747] * 2 + [0.2096] * (parameters - 2))
+    for k in range(40):
+        asked = np.clip(peak + 0.03 * (k > 0) * rng.normal(size=parameters), 0, 1)
+        lost = rng.permutation(parameters)[: rng.integers(1, 4)] if k % 2 else []
+        actual = asked.copy()
+        actual[lost] = np.clip(asked[lost] + rng.uniform(-0.3, 0.3, len(lost)), 0, 1)
+        tell(optimizer, asked.tolist(), outcome(actual), [names[j] for j in lost])
+    return optimizer, outcome
+
+
+def test_a_stuck_campaign_is_read_straight_and_sees_the_other_peaks():
+    optimizer, outcome = crowded(2)
+    places = [[0.2096, 0.2096], [0.7747, 0.2096], [0.2096, 0.7747]]  # of the first two; each better than the crowd
+    settings = [dict(zip(optimizer.space.names, [*place, 0.2096, 0.2096], strict=True)) for place in places]
+    truth = np.array([outcome(list(setting.values())) for setting in settings])
+    learner = optimizer._learner
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Learner, "_read_again", lambda self, fit, table: fit)
+        before = np.array([each.mean for each in optimizer.predict(settings)])
+    fit = optimizer._fit
+    assert fit.scalings[0].bend > 0
+    table = learner._table(fit.rows)
+    found = learner._read_again(fit, table)
+    assert found.scalings[0].bend == 0
+    assert found.settled == len(table) + 2 * 4
+    assert _evidence(found, table) > _evidence(fit, table) + CONVINCING
+    optimizer._fit = found
+    after = np.array([each.mean for each in optimizer.predict(settings)])
+    assert np.abs(after - truth).mean() < 0.8 * np.abs(before - truth).mean()
+
+
+def test_a_straight_reading_that_explains_less_is_not_taken():
+    optimizer = Optimizer({"a": (0, 1), "b": (0, 1)}, seed=0)
+    steep(optimizer, rows=20)
+    for x in np.linspace(0.3, 0.9, 4):
+        tell(optimizer, [x, 1 - x], -math.exp(9 * x + 2 * (1 - x)), ["b"])
+    optimizer.best()
+    learner, fit = optimizer._learner, optimizer._fit
+    assert in_vain(optimizer) >= 4
+    assert fit.scalings[0].bend > 0
+    assert learner._read_again(fit, learner._table(fit.rows)) is fit
