@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from bomi import acquisition as scores
-from bomi.imputers.posterior import ANCHORS
 from bomi.methods import Method
 from bomi.objectives import Objective
 from bomi.observations import Row
@@ -24,6 +23,7 @@ from bomi.worlds import Completed, Scaling, Table
 RESCALE_EVERY = 5  # rows, between choices of the outcomes' scale
 PLENTY = 10  # complete rows for each parameter: these tell of the scale without the others
 FEW = 256  # rows up to which a GPU costs more than it brings
+READABLE = 150  # rows up to which a table is read again: of more it would take many seconds and find little
 MUCH = 0.02  # median absolute deviations of the outcome: nothing better by as much is nothing much better
 CONVINCING = 5.0  # log evidence, very strong for Kass and Raftery (1995), by which a straight reading has to be better
 
@@ -149,7 +149,7 @@ class Learner:
         with the same patience.
         """
         another = getattr(self.method.filler, "another", None)
-        if another is None or self._in_vain(table) < self._while or not table.gaps.any() or len(table) > ANCHORS:
+        if another is None or self._in_vain(table) < self._while or not table.gaps.any() or len(table) > READABLE:
             return fit
         straight = self._scalings(table, keep=(Scaling(),))
         if _alike(straight, fit.scalings):

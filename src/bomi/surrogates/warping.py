@@ -4,7 +4,7 @@ Outcomes with heavy tails are drawn in: w(z) = asinh(b z) / b, from the median o
 they are made, the better the best of them are told apart; so Box and Cox (1964) choose a power. But the rows of an
 optimizer crowd near the best outcome, look heavy-tailed even where the function is as tame as can be, and what was a
 sum over parameters is none once it is bent. So a bend must also leave the outcomes explicable by the inputs, which is
-what a Gaussian process says of them (Snelson, Rasmussen, Ghahramani 2004):
+what a Gaussian process says of them (Snelson, Rasmussen, Ghahramani 2003):
 
     log p(y) = log N(w(y); 0, K) + sum_i log w'(y_i),
 
