@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 import bomi
-from bomi import Optimizer, learning
+from bomi import Categorical, Integer, Linear, Optimizer, Space, learning
+from bomi.imputers import posterior
 from bomi.imputers.posterior import Posterior
 from bomi.learning import CONVINCING, MUCH, Learner, _evidence
 from bomi.surrogates.warping import standard
@@ -126,6 +128,26 @@ def test_a_stuck_campaign_is_read_straight_and_sees_the_other_peaks():
     optimizer._fit = found
     after = np.array([each.mean for each in optimizer.predict(settings)])
     assert np.abs(after - truth).mean() < 0.8 * np.abs(before - truth).mean()
+
+
+def test_another_reading_keeps_what_was_recorded_and_the_constraints(monkeypatch):
+    monkeypatch.setattr(posterior, "SLOW_ROUNDS", 5)
+    parts = {"a": (0, 1), "b": (0, 1), "c": (0, 1), "count": Integer(1, 4), "solvent": Categorical(["x", "y", "z"])}
+    space = Space(parts, constraints=[Linear({"a": 1, "b": 1, "c": 1}, equals=1)])
+    optimizer = Optimizer(space, seed=0)
+    rng = np.random.default_rng(1)
+    for i in range(16):
+        a, b = rng.dirichlet([1, 1, 1])[:2]
+        cells = {"a": a, "b": b, "c": 1 - a - b, "count": int(rng.integers(1, 5)), "solvent": "xyz"[rng.integers(3)]}
+        lost = [["a", "b"], ["count"], ["solvent", "count"], []][i % 4]
+        optimizer.tell(cells | dict.fromkeys(lost), a - b * b + 0.1 * cells["count"])
+    table = optimizer._learn().table
+    worlds = Posterior().another(table, torch.Generator().manual_seed(0)).inputs
+    known = ~table.inputs.isnan()
+    assert len(worlds) == 5
+    torch.testing.assert_close(worlds[:, known], table.inputs[known].expand(5, -1))
+    assert space.holds(worlds.flatten(0, 1).numpy()).all()
+    np.testing.assert_allclose(space.snap(worlds.numpy()), worlds.numpy(), atol=1e-9)
 
 
 def test_a_straight_reading_that_explains_less_is_not_taken():
