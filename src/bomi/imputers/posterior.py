@@ -307,15 +307,30 @@ def _cooled(
     """
     P = _inverse(table, _tempered(hyper, 1.0), from_codes(table, codes), only=_complete(table, priors))
     _, priors = sweep(codes, P, table, priors, _tempered(hyper, 1.0), generator, step=1.0)
-    for turn in range(rounds):
+    hyper = _rounds(table, codes, priors, hyper, generator, count=rounds, cold=cold, learning=learning)
+    inputs = from_codes(table, codes)
+    return _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=6)
+
+
+def _rounds(
+    table: Table,
+    codes: Tensor,
+    priors: GapPriors,
+    hyper: Tensor,
+    generator: torch.Generator,
+    *,
+    count: int,
+    cold: int,
+    learning: range,
+) -> Tensor:
+    """So many sweeps, the noise at its own from the `cold`-th on; hyper-parameters are learned before some of them."""
+    for turn in range(count):
         inputs = from_codes(table, codes)
         if turn in learning:
             hyper = _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=8)
         used = _tempered(hyper, max(1 - (turn + 1) / cold, 0.0))
-        P = _inverse(table, used, inputs)
-        _, priors = sweep(codes, P, table, priors, used, generator)
-    inputs = from_codes(table, codes)
-    return _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=6)
+        _, priors = sweep(codes, _inverse(table, used, inputs), table, priors, used, generator)
+    return hyper
 
 
 def _tempered(hyper: Tensor, warmth: float = 0.0) -> Tensor:
@@ -349,11 +364,7 @@ def _warm_start(
     if fresh.any():
         P, priors = sweep(codes, P, table, priors, used, generator, step=1.0, only=fresh)
     _, priors = sweep(codes, P, table, priors, used, generator)
-    for _ in range(rounds):
-        inputs = from_codes(table, codes)
-        hyper = _climb(table, Completed(inputs, table.targets, hyper=hyper, errors=table.errors), most=8)
-        P = _inverse(table, _tempered(hyper), inputs)
-        _, priors = sweep(codes, P, table, priors, _tempered(hyper), generator)
+    hyper = _rounds(table, codes, priors, hyper, generator, count=rounds, cold=1, learning=range(rounds))
     return codes, hyper
 
 

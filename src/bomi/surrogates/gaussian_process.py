@@ -108,9 +108,7 @@ class GaussianProcess(Model):
 
     def log_evidence(self) -> Tensor:
         """log p(y | theta) + log p(theta) of each world.  (Q,)"""
-        misfit = 0.5 * (self.targets * self.alpha).sum(-1) + self.L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        log_p = -misfit - 0.5 * self.targets.shape[-1] * math.log(2 * math.pi)
-        return log_p.cpu() + self.kernel.log_prior(self.hyper)[0]
+        return self.kernel.log_prior(self.hyper)[0] - _misfit(self.targets, self.alpha, self.L).cpu()
 
     def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
         """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
@@ -309,8 +307,13 @@ def _factorized(half: Tensor, parameters: Tensor, pairs: Pairs, targets: Tensor)
     L = robust_cholesky(K)
     y = targets.expand(len(K), n).unsqueeze(-1)
     alpha = torch.cholesky_solve(y, L)
-    value = 0.5 * (y * alpha).sum((-2, -1)) + L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-    return value + 0.5 * n * math.log(2 * math.pi), L, alpha
+    return _misfit(y.squeeze(-1), alpha.squeeze(-1), L), L, alpha
+
+
+def _misfit(y: Tensor, alpha: Tensor, L: Tensor) -> Tensor:
+    """-log p(y | theta), given K^-1 y and the Cholesky factor.  (Q, n), (Q, n), (Q, n, n) -> (Q,)"""
+    value = 0.5 * (y * alpha).sum(-1) + L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    return value + 0.5 * y.shape[-1] * math.log(2 * math.pi)
 
 
 def _starts(
