@@ -107,9 +107,8 @@ def test_two_gaps_of_a_row_are_drawn_jointly():
     assert draws[:, 0].std() > 0.2  # all along the line
 
 
-def simulate(seed, *, rows=18, dim=2):
-    """A table from the model itself, some of its cells hidden: what is hidden, and many draws of it."""
-    generator = torch.Generator().manual_seed(seed)
+def hidden_table(generator, *, rows=18, dim=2):
+    """A table from the model itself, some of its cells hidden; all its inputs, and its hyper-parameters."""
     space = square(dim)
     X = torch.rand(rows, dim, generator=generator, dtype=torch.float64)
     hyper = hyper_of(space)
@@ -120,10 +119,30 @@ def simulate(seed, *, rows=18, dim=2):
     for i in range(0, rows, 2):
         inputs[i, int(torch.randint(dim, (1,), generator=generator))] = torch.nan
     inputs[0] = torch.nan  # one row of which nothing is known
-    table = table_of(space, inputs, y)
+    return table_of(space, inputs, y), X, hyper
+
+
+def simulate(seed):
+    """What is hidden in such a table, and many draws of it."""
+    generator = torch.Generator().manual_seed(seed)
+    table, X, hyper = hidden_table(generator)
     draws = run_chain(table, uniform_priors(table, 8), hyper.repeat(8, 1), generator, 40, burn=10)
-    hidden = inputs.isnan()
-    return X[hidden], draws[:, hidden]
+    return X[table.gaps], draws[:, table.gaps]
+
+
+def simulate_row_by_row(seed, *, worlds=17):
+    """The same, drawn as in a campaign: after a complete row one row comes after the other."""
+    generator = torch.Generator().manual_seed(seed)
+    table, X, hyper = hidden_table(generator)
+    order = torch.tensor([1, 0, *range(2, len(table))])
+    before = table.inputs[order[:1]].expand(worlds, -1, -1)
+    for count in range(2, len(table) + 1):
+        part = table_of(table.space, table.inputs[order[:count]], table.targets[order[:count]])
+        worlds_so_far = torch.nn.functional.pad(before, (0, 0, 0, 1), value=torch.nan)
+        warm = Completed(worlds_so_far, part.targets, hyper=hyper.repeat(worlds, 1))
+        before = Posterior(worlds)(part, generator, warm).inputs
+    hidden = table.gaps[order]
+    return X[order][hidden], before[:, hidden]
 
 
 def test_draws_are_calibrated_where_the_model_is_the_data_s():
@@ -141,6 +160,19 @@ def test_draws_are_calibrated_where_the_model_is_the_data_s():
     assert len(rank) == 500
     assert 0.85 <= cover <= 0.95
     assert chi2 < 20.5  # the 0.999 quantile with 5 degrees of freedom
+
+
+def test_draws_stay_calibrated_when_rows_come_one_by_one(monkeypatch):
+    """A sweep a row keeps the worlds as spread out as they should be."""
+    monkeypatch.setattr(sampler, "_priors", lambda table, known, worlds: uniform_priors(table, worlds))
+    ranks, covered = [], []
+    for truth, draws in map(simulate_row_by_row, range(40)):
+        ranks.append((draws < truth).sum(0))  # 0 to 17
+        covered.append(((truth >= draws.amin(0)) & (truth <= draws.amax(0))).double())
+    counts = (torch.cat(ranks) // 3).bincount(minlength=6)
+    expected = counts.sum() / 6
+    assert ((counts - expected).square() / expected).sum() < 20.5
+    assert torch.cat(covered).mean() == pytest.approx(16 / 18, abs=0.05)  # of 18 alike, neither the least nor the most
 
 
 def test_a_likelihood_of_wrong_outcomes_would_be_seen(monkeypatch):
