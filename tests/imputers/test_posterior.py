@@ -145,6 +145,12 @@ def simulate_row_by_row(seed, *, worlds=17):
     return X[order][hidden], before[:, hidden]
 
 
+def chi2(counts):
+    """How far counts are from being even."""
+    expected = counts.sum() / len(counts)
+    return ((counts - expected).square() / expected).sum()
+
+
 def test_draws_are_calibrated_where_the_model_is_the_data_s():
     """Simulation-based calibration: the rank of the truth among the draws is even, intervals cover as they say."""
     ranks, covered = [], []
@@ -154,12 +160,9 @@ def test_draws_are_calibrated_where_the_model_is_the_data_s():
         low, high = draws.quantile(0.05, 0), draws.quantile(0.95, 0)
         covered.append(((truth >= low) & (truth <= high)).double())
     rank, cover = torch.cat(ranks), torch.cat(covered).mean()
-    counts = torch.histc(rank, 6, 0, 1)
-    expected = len(rank) / 6
-    chi2 = ((counts - expected).square() / expected).sum()
     assert len(rank) == 500
     assert 0.85 <= cover <= 0.95
-    assert chi2 < 20.5  # the 0.999 quantile with 5 degrees of freedom
+    assert chi2(torch.histc(rank, 6, 0, 1)) < 20.5  # the 0.999 quantile with 5 degrees of freedom
 
 
 def test_draws_stay_calibrated_when_rows_come_one_by_one(monkeypatch):
@@ -169,9 +172,7 @@ def test_draws_stay_calibrated_when_rows_come_one_by_one(monkeypatch):
     for truth, draws in map(simulate_row_by_row, range(40)):
         ranks.append((draws < truth).sum(0))  # 0 to 17
         covered.append(((truth >= draws.amin(0)) & (truth <= draws.amax(0))).double())
-    counts = (torch.cat(ranks) // 3).bincount(minlength=6)
-    expected = counts.sum() / 6
-    assert ((counts - expected).square() / expected).sum() < 20.5
+    assert chi2((torch.cat(ranks) // 3).bincount(minlength=6)) < 20.5
     assert torch.cat(covered).mean() == pytest.approx(16 / 18, abs=0.05)  # of 18 alike, neither the least nor the most
 
 
@@ -185,9 +186,7 @@ def test_a_likelihood_of_wrong_outcomes_would_be_seen(monkeypatch):
 
     monkeypatch.setitem(globals(), "sweep", wrong)
     ranks = torch.cat([(draws < truth).double().mean(0) for truth, draws in map(simulate, range(25))])
-    counts = torch.histc(ranks, 6, 0, 1)
-    expected = len(ranks) / 6
-    assert ((counts - expected).square() / expected).sum() > 20.5
+    assert chi2(torch.histc(ranks, 6, 0, 1)) > 20.5
 
 
 def test_the_inverse_stays_the_inverse():
