@@ -10,7 +10,7 @@ import torch
 
 import bomi
 from bomi import BomiError, Interval, Normal, Optimizer
-from bomi.worlds import Table
+from bomi.impute.table import Table
 
 CUBE = bomi.Space({"a": (0, 1), "b": (-5, 5), "c": (100, 200)})
 MIXED = bomi.Space(

@@ -7,8 +7,9 @@ import torch
 
 import bomi
 from bomi import BomiError, Optimizer
-from bomi.learning import FEW
-from bomi.surrogates.gaussian_process import GaussianProcess
+from bomi.impute.completed import Completed
+from bomi.impute.table import LARGE
+from bomi.model.gaussian_process import GaussianProcess
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 SPACE = {"a": (0, 1), "b": (0, 1), "c": (0, 1)}
@@ -42,9 +43,9 @@ def test_the_processor_is_the_default():
 def test_only_long_tables_leave_for_the_device(monkeypatch):
     """The table says where its processes are computed; here the journey itself is watched, not made."""
     seen = []
-    whole = bomi.worlds.Completed.to
-    monkeypatch.setattr(bomi.worlds.Completed, "to", lambda self, device: seen.append(device) or whole(self, "cpu"))
-    optimizer = told(FEW)
+    whole = Completed.to
+    monkeypatch.setattr(Completed, "to", lambda self, device: seen.append(device) or whole(self, "cpu"))
+    optimizer = told(LARGE)
     optimizer.device = "cuda"
     optimizer.ask()
     assert set(seen) == {"cpu"}
@@ -57,7 +58,7 @@ def test_only_long_tables_leave_for_the_device(monkeypatch):
 @gpu
 @pytest.mark.parametrize("method", ["posterior", "bomi", "ugp"])
 def test_a_gpu_predicts_the_same(method):
-    here, there = told(FEW + 20, method=method), told(FEW + 20, method=method, device="cuda")
+    here, there = told(LARGE + 20, method=method), told(LARGE + 20, method=method, device="cuda")
     assert there.learned()[0].inputs.is_cuda
     settings = [dict(zip(SPACE, values, strict=True)) for values in np.random.default_rng(1).random((50, 3)).tolist()]
     expected, found = (np.array(optimizer.predict(settings)) for optimizer in (here, there))
@@ -66,7 +67,7 @@ def test_a_gpu_predicts_the_same(method):
 
 @gpu
 def test_a_gpu_suggests_goes_on_and_explains():
-    optimizer = told(FEW + 20, device="cuda")
+    optimizer = told(LARGE + 20, device="cuda")
     for suggestion in optimizer.ask(3):
         optimizer.tell(suggestion, float(np.sin(5 * np.array(list(suggestion.values()))).sum()), actual={"b": None})
     best = optimizer.best()
@@ -78,7 +79,7 @@ def test_a_gpu_suggests_goes_on_and_explains():
 def test_points_come_and_go_with_their_gradients():
     X = torch.rand(2, 30, 3, dtype=torch.float64)
     y, theta, noise = X[0, :, 0], torch.zeros(2, 2, dtype=torch.float64), torch.full((2,), -5.0, dtype=torch.float64)
-    kernel = bomi.surrogates.kernels.SquaredExponential()
+    kernel = bomi.model.kernels.SquaredExponential()
     here = GaussianProcess(X, y, theta, noise, kernel=kernel)
     there = GaussianProcess(X.cuda(), y.cuda(), theta.cuda(), noise.cuda(), kernel=kernel)
     points = torch.rand(5, 3, dtype=torch.float64)

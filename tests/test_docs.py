@@ -15,7 +15,7 @@ from typer.cli import get_docs_for_click
 
 import bomi
 from bomi import cli
-from bomi.files import Campaign, read_experiments
+from bomi.campaign import Campaign, read_experiments
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "cli.md"
@@ -140,17 +140,16 @@ def test_the_readme_shows_every_method_as_the_table_of_methods_does():
     assert shown == [(method.name, method.about) for method in bomi.METHODS.values()]
 
 
+ROOMS = ("space", "data", "campaign", "impute", "model", "search", "posterior", "analysis")
+
+
 def test_the_design_names_every_module():
     design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "bomi"
     modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
-    modules |= {
-        f"{path.parent.name}/{path.stem}"
-        for room in ("surrogates", "imputers")
-        for path in (package / room).glob("[!_]*.py")
-    }
+    modules |= {f"{path.parent.name}/{path.stem}" for room in ROOMS for path in (package / room).glob("[!_]*.py")}
     assert [name for name in sorted(modules) if f"`{name}`" not in design] == []
-    named = re.findall(r"`((?:surrogates|imputers)/\w+)`", design)
+    named = re.findall(rf"`((?:{'|'.join(ROOMS)})/\w+)`", design)
     assert set(named) <= modules
 
 

@@ -9,11 +9,11 @@ import torch
 
 import bomi
 from bomi import Categorical, Integer, Linear, Optimizer, Space, learning
-from bomi.imputers import posterior
-from bomi.imputers.posterior import Posterior
+from bomi.impute.transform import Scaling
 from bomi.learning import CONVINCING, MUCH, Learner, _evidence
-from bomi.surrogates.warping import standard
-from bomi.worlds import Scaling
+from bomi.posterior import imputer as posterior
+from bomi.posterior.imputer import Posterior
+from bomi.posterior.warping import standard
 
 
 def tell(optimizer, asked, outcome, lost=()):

@@ -5,15 +5,17 @@ import pytest
 import torch
 
 import bomi
-from bomi import METHODS, BomiError, acquisition, method
-from bomi.imputers.distributions import Distributions
-from bomi.imputers.matrix_factorization import MatrixFactorization
-from bomi.imputers.neighbors import Neighbors
-from bomi.methods import DistributionGP, ExpectedImprovement, PlainGP, UpperConfidenceBound
+from bomi import METHODS, BomiError, method
+from bomi.impute.completed import Completed
+from bomi.impute.distributions import Distributions
+from bomi.impute.matrix_factorization import MatrixFactorization
+from bomi.impute.neighbors import Neighbors
+from bomi.model import fitting
+from bomi.model.surrogates import DistributionGP, PlainGP
 from bomi.names import DEFAULT, METHOD_NAMES
-from bomi.outlook import Outlook
-from bomi.surrogates import gaussian_process
-from bomi.worlds import Completed
+from bomi.search import acquisition
+from bomi.search.criteria import ExpectedImprovement, UpperConfidenceBound
+from bomi.search.outlook import Outlook
 
 PAPER = ("bomi", "drop", "suggest", "mean", "mode", "knn", "bpmf", "ugp")
 
@@ -97,7 +99,7 @@ def outlook(model):
 def model_of(worlds):
     generator = torch.Generator().manual_seed(0)
     X = torch.rand(worlds, 8, 2, generator=generator, dtype=torch.float64)
-    return gaussian_process.fit(X, torch.rand(8, generator=generator, dtype=torch.float64))
+    return fitting.fit(X, torch.rand(8, generator=generator, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("beta_alpha", [None, 0.7])

@@ -9,9 +9,10 @@ import pytest
 import torch
 
 import bomi
-from bomi import BomiError, Categorical, Integer, Linear, Optimizer, Ordinal, Real, Space, candidates
-from bomi.candidates import maximize
-from bomi.surrogates.kernels import AdditiveMatern, SquaredExponential, cross
+from bomi import BomiError, Categorical, Integer, Linear, Optimizer, Ordinal, Real, Space
+from bomi.model.kernels import AdditiveMatern, SquaredExponential, cross
+from bomi.search import candidates
+from bomi.search.candidates import maximize
 
 LEVELS = Ordinal([1, 2, 5, 10])
 GRADES = Ordinal(["low", "medium", "high"])

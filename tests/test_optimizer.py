@@ -9,8 +9,8 @@ import pytest
 
 import bomi
 from bomi import BomiError, Interval, Normal, Optimizer
-from bomi.candidates import space_filling
 from bomi.errors import SuggestionError, TableError
+from bomi.search.candidates import space_filling
 
 SPACE = bomi.Space(
     {
@@ -424,13 +424,13 @@ def test_pending_points_are_avoided_after_a_restart_too():
 
 def test_the_clock_counts_what_was_asked(monkeypatch):
     seen = []
-    beta = bomi.methods.acquisition.beta
+    beta = bomi.search.criteria.acquisition.beta
 
     def spy(t, dim, **options):
         seen.append((t, dim))
         return beta(t, dim, **options)
 
-    monkeypatch.setattr(bomi.methods.acquisition, "beta", spy)
+    monkeypatch.setattr(bomi.search.criteria.acquisition, "beta", spy)
     optimizer = told()
     optimizer.tell(optimizer.ask(), 1.0)
     optimizer.ask(2)
@@ -533,7 +533,7 @@ def test_best_without_a_model_is_the_best_row():
 
 
 @pytest.mark.parametrize(
-    "code", ["import bomi", "import bomi; bomi.Space; bomi.Normal(1, 1)", "import bomi.observations"]
+    "code", ["import bomi", "import bomi; bomi.Space; bomi.Normal(1, 1)", "import bomi.data.reading, bomi.results"]
 )
 def test_the_spreadsheet_side_does_not_load_torch(code):
     check = "import sys; assert not {'torch', 'botorch', 'gpytorch', 'sklearn'} & set(sys.modules)"

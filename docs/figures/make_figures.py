@@ -13,9 +13,11 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 import bomi
-from bomi.imputers.gap_priors import GapPriors, _density, gap_priors, to_codes
-from bomi.imputers.posterior import _inverse, _kernel, sweep
-from bomi.worlds import Table
+from bomi.impute.table import Table
+from bomi.posterior.codes import to_codes
+from bomi.posterior.execution import density
+from bomi.posterior.priors import GapPriors, gap_priors
+from bomi.posterior.sampler import inverse_of, kernel_of, sweep
 
 Array = NDArray[np.float64]
 
@@ -162,7 +164,7 @@ def learned_straying(events: int, offsets: Array) -> Array:
     generator = torch.Generator().manual_seed(0)
     weights = [priors.pi]
     if events:
-        P = _inverse(_kernel(table), hyper, fit.completed.inputs)
+        P = inverse_of(kernel_of(table), hyper, fit.completed.inputs)
         weights = []
         for turn in range(60):
             P, priors = sweep(codes, P, table, priors, hyper, generator)
@@ -173,7 +175,7 @@ def learned_straying(events: int, offsets: Array) -> Array:
 def mixture(priors: GapPriors, pi: torch.Tensor, offsets: Array) -> Array:
     """The density of the first parameter's straying from the middle of the range.  (Q, offsets)"""
     asked = torch.full((len(offsets),), 0.5, dtype=torch.float64)
-    each = _density(asked + torch.from_numpy(offsets), asked)  # (offsets, K)
+    each = density(asked + torch.from_numpy(offsets), asked)  # (offsets, K)
     return (pi[:, 0] @ each.T).numpy()
 
 

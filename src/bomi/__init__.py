@@ -9,14 +9,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from bomi.cells import Interval, Normal
-from bomi.constraints import Linear
 from bomi.errors import BomiError
 from bomi.space import Categorical, Integer, Ordinal, Real, Space
+from bomi.space.cells import Interval, Normal
+from bomi.space.linear import Linear
 
 if TYPE_CHECKING:
     from bomi.methods import METHODS, Method, method
-    from bomi.optimizer import Best, Front, Optimizer, Prediction, Suggestion
+    from bomi.optimizer import Optimizer
+    from bomi.results import Best, Front, Prediction, Suggestion
 
 __version__ = "0.1.0"
 __all__ = [

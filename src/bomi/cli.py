@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import bomi
-from bomi import cells, cli_benchmarks
+from bomi import cli_benchmarks
 from bomi.errors import BomiError
+from bomi.space import cells
 
 if TYPE_CHECKING:
-    from bomi.optimizer import Prediction
+    from bomi.results import Prediction
 
 SHOWN_NOTES = 20
 
@@ -107,7 +108,7 @@ def init(
     shape: Shape = Format.table,
 ) -> None:  # fmt: skip
     """Write a campaign.toml guessed from your table, for you to edit."""
-    from bomi.files import write_guess
+    from bomi.campaign import write_guess
 
     goal = "minimize" if minimize else "maximize"
     wanted = dict(_wanted(text, goal) for text in objective) if objective else None
@@ -150,8 +151,8 @@ def _wanted(text: str, goal: str) -> tuple[str, str | tuple[str, float]]:
 @app.command(epilog="Example: bomi check lab.csv")
 def check(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
     """Say what is wrong with a table, by row and column, or how much of it is known."""
-    from bomi.files import Campaign, campaign_path, read_experiments, summarize
-    from bomi.files.sheet import NAMES
+    from bomi.campaign import Campaign, campaign_path, read_experiments, summarize
+    from bomi.campaign.sheet import NAMES
 
     with _working("reading the table"):
         path = campaign_path(table, campaign)
@@ -187,9 +188,9 @@ def suggest(
 ) -> None:
     """The next experiments to run, what to expect of each, and why."""
     with _working("learning from the table") as update:
-        from bomi import loop
+        from bomi import workflow
 
-        advices = loop.suggest(
+        advices = workflow.suggest(
             table, campaign, count=count, append=append, seed=seed, done=lambda n: update(f"suggested {n} of {count}")
         )
     records = [
@@ -228,9 +229,9 @@ def suggest(
 def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
     """What each missing value may have been, the one most worth looking up first."""
     with _working("learning from the table"):
-        from bomi import loop
+        from bomi import workflow
 
-        frame = loop.gaps(loop.load(table, campaign, seed=seed))
+        frame = workflow.gaps(workflow.load(table, campaign, seed=seed))
     records = [{str(name): value for name, value in record.items()} for record in frame.to_dict("records")]
     judged = any(not _missing(record["worth"]) for record in records)
     if shape is Format.table and not judged:
@@ -249,10 +250,10 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
 def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
     """The recommended setting with what to expect of it, beside the best row so far."""
     with _working("learning from the table"):
-        from bomi import loop
+        from bomi import workflow
 
-        study = loop.load(table, campaign, seed=seed)
-        found = loop.recommend(study)
+        study = workflow.load(table, campaign, seed=seed)
+        found = workflow.recommend(study)
     outcomes = study.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []
@@ -300,9 +301,10 @@ def plot(
 ) -> None:
     """Figures as PNG and SVG: outcomes over time, gaps, slices through the recommended setting, importance."""
     with _working("learning from the table") as update:
-        from bomi import loop, plots
+        from bomi import workflow as workflow
+        from bomi.analysis import plots
 
-        study = loop.load(table, campaign, seed=seed)
+        study = workflow.load(table, campaign, seed=seed)
         files, left_out = plots.save_all(
             study.optimizer,
             folder,
@@ -346,7 +348,7 @@ def demo(
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
     with Progress(*columns, console=_console(stderr=True)) as progress:
         task = progress.add_task("loading", total=10)
-        from bomi import plots
+        from bomi.analysis import plots
         from bomi.benchmarks import demo as problem
         from bomi.benchmarks import heat_figures
 
@@ -406,7 +408,7 @@ def _print(
 
 
 def _print_csv(records: Sequence[Mapping[str, Any]]) -> None:
-    from bomi.files.sheet import is_formula
+    from bomi.campaign.sheet import is_formula
 
     def cell(value: object) -> str:
         text = "" if _missing(value) else cells.text(value)  # type: ignore[arg-type]

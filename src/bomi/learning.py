@@ -10,19 +10,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bomi import acquisition as scores
+from bomi.data.objectives import Objective
+from bomi.data.observations import Row
+from bomi.impute.completed import Completed
+from bomi.impute.table import LARGE, Table
+from bomi.impute.transform import Scaling
 from bomi.methods import Method
-from bomi.objectives import Objective
-from bomi.observations import Row
-from bomi.outlook import Outlook
+from bomi.model.gaussian_process import GaussianProcess
+from bomi.model.success import Success, learn_success
+from bomi.search import acquisition as scores
+from bomi.search.outlook import Outlook
 from bomi.space import Space
-from bomi.surrogates.gaussian_process import GaussianProcess
-from bomi.surrogates.success import Success, learn_success
-from bomi.worlds import Completed, Scaling, Table
 
 RESCALE_EVERY = 5  # rows, between choices of the outcomes' scale
 PLENTY = 10  # complete rows for each parameter: these tell of the scale without the others
-FEW = 256  # rows up to which a GPU costs more than it brings
 READABLE = 150  # rows up to which a table is read again: of more it would take many seconds and find little
 MUCH = 0.02  # median absolute deviations of the outcome: nothing better by as much is nothing much better
 CONVINCING = 5.0  # log evidence, very strong for Kass and Raftery (1995), by which a straight reading has to be better
@@ -166,7 +167,7 @@ class Learner:
     def _table(self, rows: tuple[Row, ...]) -> Table:
         """The rows with their outcomes, larger is better, not yet scaled."""
         targets = [one.sign * _column([row.outcomes.get(one.name) for row in rows]) for one in self.objectives]
-        return Table.of(self.space, rows, torch.stack(targets), device=self.device if len(rows) > FEW else "cpu")
+        return Table.of(self.space, rows, torch.stack(targets), device=self.device if len(rows) > LARGE else "cpu")
 
     def _scalings(
         self, table: Table, worlds: Completed | None = None, keep: Sequence[Scaling] = ()

@@ -5,36 +5,40 @@ from __future__ import annotations
 import itertools
 import math
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
-from bomi import acquisition as scores
-from bomi import candidates
-from bomi.cells import Cell, Known
+from bomi.data.objectives import Objective, check_names, read_objectives
+from bomi.data.observations import Observations, Row
+from bomi.data.reading import is_failed, read_cell, read_columns, read_error, read_outcome
 from bomi.errors import BomiError, CellError, MethodError, SuggestionError, TableError
+from bomi.impute.summary import probabilities, summary, worth
+from bomi.impute.transform import Scaling
 from bomi.learning import Fit, Learner, draw_seed
-from bomi.methods import Acquisition, ExpectedImprovement, Method, find_acquisition
+from bomi.methods import Method
 from bomi.methods import method as find_method
+from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
-from bomi.objectives import Objective, check_names, read_objectives
-from bomi.observations import Observations, Row, is_failed, read_cell, read_columns, read_error, read_outcome
-from bomi.outlook import Outlook
-from bomi.space import IDENTITY, RESERVED, Array, Categorical, Ordinal, Parameter, Space
-from bomi.surrogates.gaussian_process import GaussianProcess
-from bomi.worlds import Scaling
+from bomi.results import Best, Front, GapDraws, Prediction, Suggestion
+from bomi.search import acquisition as scores
+from bomi.search import candidates
+from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
+from bomi.search.outlook import Outlook
+from bomi.space import IDENTITY, RESERVED, Array, Categorical, Space
+from bomi.space.cells import Cell, Known
 
 if TYPE_CHECKING:
     import pandas as pd
     from botorch.acquisition.acquisition import AcquisitionFunction
 
-    from bomi.surrogates.mixture import Mixture
+    from bomi.model.mixture import Mixture
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 SMALL = 1000  # rows up to which a second thread costs more than it brings
@@ -69,86 +73,6 @@ def _calm(compute: Callable[Concatenate[Optimizer, P], T]) -> Callable[Concatena
 
 _NEXT = 8  # points of which the likeliest to succeed is taken
 _SPARE = 64  # points drawn where one is wanted, as small spaces give the same one again
-
-
-class Prediction(NamedTuple):
-    """What the worlds expect of an outcome, and how unsure they are."""
-
-    mean: float
-    sd: float
-
-
-@dataclass(frozen=True)
-class GapDraws:
-    """What the worlds say of one value that is not known exactly; no draws if the method leaves its row out."""
-
-    row: int  # counted from 0, in the order told
-    parameter: str
-    draws: tuple[Known, ...]
-    recorded: Cell
-    asked: Known | None
-
-
-@dataclass(frozen=True, eq=False)
-class Suggestion(Mapping[str, Known]):
-    """An experiment to run next: a mapping of parameter to value."""
-
-    id: str
-    values_by_name: Mapping[str, Known]
-    predicted: Any = None  # a Prediction, or one for each of several outcomes by name; None without a model
-    note: str = ""
-
-    def __getitem__(self, name: str) -> Known:
-        return self.values_by_name[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values_by_name)
-
-    def __len__(self) -> int:
-        return len(self.values_by_name)
-
-    def __repr__(self) -> str:
-        expected = f", predicted={_shown(self.predicted)}" if self.predicted else ""
-        note = f", note={self.note!r}" if self.note else ""
-        return f"Suggestion({dict(self)}, id={self.id!r}{expected}{note})"
-
-
-def _shown(predicted: Any) -> str:
-    if isinstance(predicted, Mapping):
-        return "{" + ", ".join(f"{name!r}: {_shown(one)}" for name, one in predicted.items()) + "}"
-    return f"{predicted.mean:.4g}±{predicted.sd:.2g}"
-
-
-@dataclass(frozen=True)
-class Best:
-    """The recommended setting, and beside it the best outcome seen with what is known of its inputs."""
-
-    setting: Mapping[str, Known] | None
-    predicted: Any  # a Prediction, or one for each of several outcomes by name; None without a model
-    seen: Any  # the outcome, or several by name
-    seen_at: Mapping[str, Cell]
-    seen_known: bool
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Front(Best):
-    """The best trade-offs between several outcomes, as a list of `Best`; itself the one in the middle.
-
-    No setting is expected to be better than one of these in every outcome. Each has beside it the row that came
-    nearest to the same trade-off. They are in the order of the first outcome, the best of it last.
-    """
-
-    choices: tuple[Best, ...] = ()
-
-    def __iter__(self) -> Iterator[Best]:
-        return iter(self.choices)
-
-    def __len__(self) -> int:
-        return len(self.choices)
-
-    def __getitem__(self, place: int) -> Best:
-        return self.choices[place]
 
 
 class Optimizer:
@@ -666,9 +590,9 @@ class Optimizer:
                 {
                     "row": gap.row,
                     "parameter": gap.parameter,
-                    **_summary(() if words else gap.draws),
-                    "probabilities": _probabilities(parameter, gap.draws),
-                    "worth": max(_worth(gap.draws, one, words=words) for one in outcomes),
+                    **summary(() if words else gap.draws),
+                    "probabilities": probabilities(parameter, gap.draws),
+                    "worth": max(worth(gap.draws, one, words=words) for one in outcomes),
                 }
             )
         columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth", "probabilities"]
@@ -715,40 +639,3 @@ def _trade_offs(outcomes: int) -> Tensor:
     every = itertools.product(range(steps + 1), repeat=outcomes)
     lattice = [[part / steps for part in parts] for parts in every if sum(parts) == steps]
     return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
-
-
-def _probabilities(parameter: Parameter, draws: Sequence[Known]) -> dict[Known, float] | None:
-    """How often each value of a list was drawn; None for numbers of a range and for rows that the method leaves out."""
-    if not draws or not isinstance(parameter, Categorical | Ordinal):
-        return None
-    return {value: draws.count(value) / len(draws) for value in parameter.values}
-
-
-def _summary(draws: Sequence[Known]) -> dict[str, float]:
-    """Mean, sd and quantiles of drawn numbers; NaN without any."""
-    if not draws:
-        return {name: float("nan") for name in ("mean", "sd", "5 %", "50 %", "95 %")}
-    values = np.array(draws, dtype=float)
-    low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
-    sd = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
-    return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high}
-
-
-def _worth(draws: Sequence[Known], best: Array | None, *, words: bool) -> float:
-    """The standard deviation of E[best | value], by a cubic regression (for categories, the groups' means)."""
-    if best is None or len(draws) < len(best):
-        return float("nan")
-    if not words:
-        values = np.array(draws, dtype=float)
-        z = (values - values.mean()) / (values.std() or 1.0)
-        design = np.stack([z**power for power in range(4)], 1)
-    else:
-        names = sorted({str(draw) for draw in draws})
-        design = np.array([[float(str(draw) == name) for name in names] for draw in draws])
-    size = np.abs(best).max() or 1.0  # to order one, so that no square overflows
-    best = best / size
-    coefficients, *_ = np.linalg.lstsq(design, best, rcond=None)
-    rest = best - design @ coefficients
-    freedom = max(len(best) - design.shape[1], 1)
-    explained = best.var() - rest.var() * (len(best) - 1) / freedom  # less what chance alone would explain
-    return float(np.sqrt(max(explained, 0.0)) * size)

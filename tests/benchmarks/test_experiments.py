@@ -5,9 +5,9 @@ import pytest
 from bomi.benchmarks.experiments import PAPER_METHODS, all_methods, experiment
 from bomi.benchmarks.missingness import Events, HistoryGaps
 from bomi.benchmarks.problems import find_problem
-from bomi.cells import Interval
 from bomi.errors import BenchmarkError, MethodError
 from bomi.methods import METHODS
+from bomi.space.cells import Interval
 
 
 def test_performance_is_the_papers() -> None:

@@ -24,12 +24,12 @@ from torch import Size
 
 import bomi
 from bomi.errors import MethodError
+from bomi.impute.completed import Completed
 from bomi.integrations.botorch import WorldsModel
-from bomi.surrogates import gaussian_process
-from bomi.surrogates.gaussian_process import GaussianProcess
-from bomi.surrogates.kernels import SquaredExponential, cross
-from bomi.surrogates.mixture import Mixture, MixturePosterior
-from bomi.worlds import Completed
+from bomi.model import fitting
+from bomi.model.gaussian_process import GaussianProcess
+from bomi.model.kernels import SquaredExponential, cross
+from bomi.model.mixture import Mixture, MixturePosterior
 
 SPACE = {"x": (0, 10), "y": (-1, 1)}
 
@@ -124,7 +124,7 @@ def test_direct_samples_of_the_optimizers_model_agree_with_its_moments(model):
 def test_one_world_is_what_botorchs_own_process_with_the_same_parameters_says():
     X = points(9)
     y, new = torch.sin(5 * X.sum(-1)), points(5, seed=1)
-    worlds = gaussian_process.fit(X[None], y, kernel=SquaredExponential())
+    worlds = fitting.fit(X[None], y, kernel=SquaredExponential())
     pair = torch.tensor([[[0.0, 0.0], [0.3, 0.0]]], dtype=torch.float64)
     K = cross(worlds.kernel, worlds.theta, pair, pair)[0]  # k(r) = s exp(-r^2 / 2 l^2)
     theirs = SingleTaskGP(
@@ -224,7 +224,7 @@ def test_monte_carlo_improvement_is_the_mean_over_worlds(model):
 def test_conditioning_is_bayes_rule_for_processes_and_weights():
     X, y = points(6), torch.cos(4 * points(6).sum(-1))
     inputs = torch.stack([X, points(6, seed=7)])  # two worlds
-    worlds = gaussian_process.fit(inputs, y)
+    worlds = fitting.fit(inputs, y)
     new, seen, outcome = points(3, seed=8), points(2, seed=9), torch.tensor([[0.3], [-0.2]], dtype=torch.float64)
     found = (
         Mixture(worlds)

@@ -3,7 +3,7 @@
 import csv
 import re
 
-from bomi.files import Campaign, read_experiments, summarize
+from bomi.campaign import Campaign, read_experiments, summarize
 
 SLOW = 120_000  # milliseconds that a computation may take on a busy machine
 

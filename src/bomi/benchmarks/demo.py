@@ -14,9 +14,10 @@ import pandas as pd
 
 from bomi.benchmarks.heat_treatment import HeatTreatment, Trace
 from bomi.benchmarks.missingness import HistoryGaps
-from bomi.cells import Cell, Known
-from bomi.optimizer import Best, Optimizer, Suggestion
+from bomi.optimizer import Optimizer
+from bomi.results import Best, Suggestion
 from bomi.space import Real, Space
+from bomi.space.cells import Cell, Known
 
 STAGES = range(1, 5)
 TEMPERATURES, TIMES = [f"te_{k}" for k in STAGES], [f"ti_{k}" for k in STAGES]

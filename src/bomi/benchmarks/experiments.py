@@ -16,9 +16,9 @@ from bomi.benchmarks.contenders import YARDSTICKS, contenders
 from bomi.benchmarks.heat_treatment import TEMPERATURE_BOUNDS, TIME_BOUNDS
 from bomi.benchmarks.missingness import Events, HistoryGaps
 from bomi.benchmarks.runner import Case
-from bomi.cells import Interval
 from bomi.errors import BenchmarkError
 from bomi.methods import METHODS
+from bomi.space.cells import Interval
 
 PAPER_METHODS = ("bomi", "drop", "suggest", "mean", "mode", "knn", "bpmf", "ugp")
 """The eight methods that the paper compares."""

@@ -24,9 +24,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bomi.cells import Known
 from bomi.errors import BenchmarkError
 from bomi.space import Categorical, Integer, Ordinal, Parameter, Space
+from bomi.space.cells import Known
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Function: TypeAlias = Callable[[FloatArray], FloatArray]  # (m, d) -> (m,)

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomi.benchmarks.functions import Bounds, FloatArray, Problem, corners
-from bomi.cells import Interval, is_unknown
 from bomi.errors import BenchmarkError
 from bomi.space import Categorical
+from bomi.space.cells import Interval, is_unknown
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 Size: TypeAlias = float | Interval

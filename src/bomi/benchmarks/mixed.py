@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bomi.benchmarks.functions import FloatArray, Function, Problem, mixed_problem
-from bomi.constraints import Linear
 from bomi.space import Categorical, Integer, Ordinal, Parameter, Real, Space
+from bomi.space.linear import Linear
 
 
 def _problem(

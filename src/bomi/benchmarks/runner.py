@@ -23,7 +23,8 @@ from bomi.benchmarks.problems import find_problem
 from bomi.benchmarks.results import Key, Results, Run, described
 from bomi.errors import BenchmarkError
 from bomi.methods import Method
-from bomi.optimizer import Front, Optimizer
+from bomi.optimizer import Optimizer
+from bomi.results import Front
 
 PAPER_EVENTS = Events(0.25, 0.05)
 """One parameter in one of four evaluations strays by up to 5 % of its range (Luong et al. 2020)."""

@@ -10,10 +10,10 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from bomi.cells import Known
 from bomi.errors import MethodError
-from bomi.optimizer import Best, Front, Suggestion
+from bomi.results import Best, Front, Suggestion
 from bomi.space import Categorical, Integer, Ordinal, Parameter, Real, Space
+from bomi.space.cells import Known
 
 
 class TreeParzen:

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 
 from bomi.errors import MethodError
+from bomi.impute.completed import Completed
+from bomi.impute.transform import Scaling
+from bomi.model import fitting
+from bomi.model.mixture import Mixture, MixturePosterior
 from bomi.optimizer import Optimizer
-from bomi.surrogates import gaussian_process
-from bomi.surrogates.mixture import Mixture, MixturePosterior
-from bomi.worlds import Completed, Scaling
 
 __all__ = ["MixturePosterior", "WorldsModel"]
 
@@ -23,7 +24,8 @@ class WorldsModel(Mixture):
     samples and quantiles, not variances. Pending experiments are not part of it: give them as `X_pending`.
 
     Of several outcomes it is the first, or the one named `outcome`.
-    `WorldsModel(completed)` takes worlds of your own, `bomi.worlds.Completed`; their targets are taken as they are.
+    `WorldsModel(completed)` takes worlds of your own, `bomi.impute.completed.Completed`; their targets are taken as
+    they are.
     """
 
     def __init__(self, source: Optimizer | Completed, outcome: str | None = None) -> None:
@@ -32,7 +34,7 @@ class WorldsModel(Mixture):
             sign = source.objectives[0 if outcome is None else source.outcomes.index(outcome)].sign
         elif isinstance(source, Completed):
             one = source.of(0)
-            worlds, scaling, sign = gaussian_process.fit(one.inputs, one.targets), Scaling(), 1.0
+            worlds, scaling, sign = fitting.fit(one.inputs, one.targets), Scaling(), 1.0
         else:
             raise MethodError(f"WorldsModel takes an Optimizer or Completed worlds, but got {type(source).__name__}")
         super().__init__(worlds)

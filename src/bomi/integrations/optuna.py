@@ -21,15 +21,15 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bomi import cells
-from bomi.cells import Cell, Known
+from bomi.data.objectives import ERROR, MAXIMIZE, MINIMIZE
+from bomi.data.observations import FAILED
+from bomi.data.reading import read_cell
 from bomi.errors import CellError, SpaceError, StudyError, SuggestionError
 from bomi.methods import Method
 from bomi.names import DEFAULT
-from bomi.objectives import ERROR, MAXIMIZE, MINIMIZE
-from bomi.observations import FAILED, read_cell
 from bomi.optimizer import Optimizer
-from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space
+from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space, cells
+from bomi.space.cells import Cell, Known
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -97,7 +97,7 @@ class BomiSampler(BaseSampler):
         return RandomSampler(int(seed)).sample_independent(study, trial, param_name, param_distribution)
 
     def optimizer(self, study: Study) -> Optimizer:
-        """An optimizer that has been told the study's trials: for `best`, `gaps`, `predict` and `bomi.plots`.
+        """An optimizer that has been told the study's trials: for `best`, `gaps`, `predict` and `bomi.analysis.plots`.
 
         Categories are named by their text. Its rows have the trials' numbers as ids, its outcomes the study's metric
         names; where these are not set, the only one is `value`, and several are `value_0`, `value_1` and so on.

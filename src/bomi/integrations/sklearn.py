@@ -19,14 +19,14 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bomi.imputers import matrix_factorization
-from bomi.imputers.gap_priors import Columns
-from bomi.imputers.matrix_factorization import MatrixFactorization, Prior
-from bomi.imputers.posterior import Posterior
-from bomi.imputers.simple import mode
+from bomi.impute import matrix_factorization
+from bomi.impute.matrix_factorization import MatrixFactorization, Prior
+from bomi.impute.simple import mode
+from bomi.impute.table import Table
+from bomi.posterior.copula import Columns
+from bomi.posterior.imputer import Posterior
+from bomi.posterior.warping import standard
 from bomi.space import Array, Real, Space
-from bomi.surrogates.warping import standard
-from bomi.worlds import Table
 
 
 class _Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

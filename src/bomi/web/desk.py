@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bomi.campaign.draft import Draft
+from bomi.campaign.edits import Conflict
+from bomi.campaign.snapshot import Snapshot, take_snapshot
+from bomi.campaign.toml import NAME
 from bomi.errors import BomiError
-from bomi.files.campaign import NAME
-from bomi.files.draft import Draft
-from bomi.files.edits import Conflict
-from bomi.files.snapshot import Snapshot, take_snapshot
 from bomi.web.worker import Worker
 
 

@@ -7,17 +7,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bomi.cells import Interval, Known, Normal
-from bomi.files import Experiments
-from bomi.objectives import Objective
-from bomi.observations import Row
+from bomi.campaign import Experiments
+from bomi.data.objectives import Objective
+from bomi.data.observations import Row
 from bomi.space import Integer, Parameter, Real
+from bomi.space.cells import Interval, Known, Normal
 from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
-    from bomi.insight import Slice
-    from bomi.loop import Gap
-    from bomi.optimizer import Prediction
+    from bomi.analysis.insight import Slice
+    from bomi.results import Prediction
+    from bomi.workflow import Gap
 
 CONFIG = {"displayModeBar": False, "responsive": True}
 WIDTH, HEIGHT = 240, 84  # of a small density

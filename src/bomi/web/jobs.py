@@ -7,42 +7,43 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bomi import insight, loop
-from bomi.cells import Known
+from bomi import workflow as workflow
+from bomi.analysis import insight
+from bomi.campaign.snapshot import Snapshot, assess
 from bomi.errors import BomiError
-from bomi.files.snapshot import Snapshot, assess
+from bomi.space.cells import Known
 
 Progress = Callable[[str], None]
 
 
 @lru_cache(maxsize=1)
-def study(table: Path, campaign: Path, content: bytes, toml: bytes) -> loop.Study:
+def study(table: Path, campaign: Path, content: bytes, toml: bytes) -> workflow.Study:
     """The optimizer that has been told this version; kept, so that what it has learned serves every view."""
     found = assess(Snapshot(table, campaign, content, toml))
     if found.experiments is None:
         raise BomiError("the table or its set-up has problems; mend them first")
-    return loop.study(found.experiments)
+    return workflow.study(found.experiments)
 
 
-def _study(version: tuple[Path, Path, bytes, bytes], progress: Progress) -> loop.Study:
+def _study(version: tuple[Path, Path, bytes, bytes], progress: Progress) -> workflow.Study:
     progress("learning from the table")
     return study(*version)
 
 
-def suggest(version: tuple[Path, Path, bytes, bytes], count: int, *, progress: Progress) -> list[loop.Advice]:
+def suggest(version: tuple[Path, Path, bytes, bytes], count: int, *, progress: Progress) -> list[workflow.Advice]:
     """The next experiments."""
     loaded = _study(version, progress)
-    return loop.advise(loaded, count, lambda number: progress(f"{number} of {count} found"))
+    return workflow.advise(loaded, count, lambda number: progress(f"{number} of {count} found"))
 
 
-def gaps(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[loop.Gap]:
+def gaps(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[workflow.Gap]:
     """What each gap may have been."""
-    return loop.gap_list(_study(version, progress))
+    return workflow.gap_list(_study(version, progress))
 
 
-def overview(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> loop.Overview:
+def overview(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> workflow.Overview:
     """The best, what matters, and slices through the recommended setting."""
-    return loop.overview(_study(version, progress))
+    return workflow.overview(_study(version, progress))
 
 
 def slices(

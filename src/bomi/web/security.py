@@ -19,7 +19,7 @@ from ipaddress import ip_address
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlencode
 
-from bomi.files.edits import UPLOAD_LIMIT
+from bomi.campaign.edits import UPLOAD_LIMIT
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -7,10 +7,9 @@ from typing import Any
 
 from nicegui import ui
 
-from bomi import cells
-from bomi.cells import Cell
-from bomi.files import Campaign
-from bomi.space import Parameter
+from bomi.campaign import Campaign
+from bomi.space import Parameter, cells
+from bomi.space.cells import Cell
 
 BLUE, VERMILION, GREEN = "#2f8fcf", "#d9662b", "#2a9d7c"  # seen well on white and on black, and by the colour-blind
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from nicegui import events, ui
 
+from bomi.campaign import summarize
+from bomi.campaign.draft import cell_problems, marks, other_problems
+from bomi.campaign.edits import UPLOAD_LIMIT, continued, replace_file
+from bomi.campaign.sheet import Sheet, parse_sheet
+from bomi.campaign.snapshot import Snapshot
+from bomi.campaign.template import EXAMPLE_CAMPAIGN, EXAMPLE_TABLE, empty_table
+from bomi.campaign.toml import parse_campaign
 from bomi.errors import BomiError, FileError
-from bomi.files import summarize
-from bomi.files.campaign import parse_campaign
-from bomi.files.draft import cell_problems, marks, other_problems
-from bomi.files.edits import UPLOAD_LIMIT, continued, replace_file
-from bomi.files.sheet import Sheet, parse_sheet
-from bomi.files.snapshot import Snapshot
-from bomi.files.template import EXAMPLE_CAMPAIGN, EXAMPLE_TABLE, empty_table
 from bomi.space import RESERVED
 from bomi.web import theme
 from bomi.web.desk import Session

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from bomi import cells
-from bomi.cells import Interval, Normal
+from bomi.campaign import Campaign
+from bomi.campaign.draft import enter
 from bomi.errors import BomiError
-from bomi.files import Campaign
-from bomi.files.draft import enter
-from bomi.space import Integer, Real
+from bomi.space import Integer, Real, cells
+from bomi.space.cells import Interval, Normal
 from bomi.web import figures, theme
 from bomi.web.desk import Session
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
-    from bomi.loop import Gap
+    from bomi.workflow import Gap
 
 PAGE = 24  # gaps shown at once
 ALL = "all parameters"

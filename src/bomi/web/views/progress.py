@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import background_tasks, ui
 
-from bomi import cells
-from bomi.cells import Cell, Known
 from bomi.errors import BomiError
-from bomi.space import Integer, Parameter, Real
+from bomi.space import Integer, Parameter, Real, cells
+from bomi.space.cells import Cell, Known
 from bomi.web import figures, theme
 from bomi.web.desk import Session
 from bomi.web.views.waiting import compute, needs, there
 
 if TYPE_CHECKING:
-    from bomi.files import Experiments
-    from bomi.insight import Importance, Slice
-    from bomi.loop import Overview, Recommendation
+    from bomi.analysis.insight import Importance, Slice
+    from bomi.campaign import Experiments
+    from bomi.workflow import Overview, Recommendation
 
 
 class ProgressView:

@@ -11,13 +11,13 @@ from typing import Any
 
 from nicegui import ui
 
-from bomi import cells
-from bomi.constraints import Linear
+from bomi.campaign import guess
+from bomi.campaign.edits import replace_file
+from bomi.campaign.toml import TYPES, from_document, parse_campaign, read_document
 from bomi.errors import BomiError, FileError
-from bomi.files import guess
-from bomi.files.campaign import TYPES, from_document, parse_campaign, read_document
-from bomi.files.edits import replace_file
 from bomi.names import DEFAULT, METHOD_NAMES
+from bomi.space import cells
+from bomi.space.linear import Linear
 from bomi.web import theme
 from bomi.web.desk import Session
 

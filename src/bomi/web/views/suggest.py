@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from bomi import cells
+from bomi.campaign import Campaign, append
+from bomi.campaign.draft import enter
+from bomi.data.objectives import ERROR
+from bomi.data.observations import FAILED, Row
 from bomi.errors import BomiError
-from bomi.files import Campaign, append
-from bomi.files.draft import enter
-from bomi.objectives import ERROR
-from bomi.observations import FAILED, Row
-from bomi.space import RESERVED, Integer, Real
+from bomi.space import RESERVED, Integer, Real, cells
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
-    from bomi.loop import Advice
+    from bomi.workflow import Advice
 
 MOST = 50
 AS_ASKED, OTHER, UNKNOWN = "as asked", "other value", "don't know"

@@ -1,0 +1,1 @@
+"""What the data says, for people: slices, importance, gaps, figures."""

@@ -1,0 +1,228 @@
+"""What the data says: slices through a setting, which parameters matter, and why a setting was suggested."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import sobol_indices, uniform
+
+from bomi.data.observations import Row
+from bomi.optimizer import Optimizer
+from bomi.results import Best, Front, Prediction, Suggestion
+from bomi.space import Array, Integer, Parameter, Real, Space, cells
+from bomi.space.cells import Known
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SLICE_POINTS = 121
+SAMPLES = 1024  # for the importance; a power of two
+NEAR_BEST = 0.05  # of the outcomes' spread: as good as the best
+SURE = 0.1  # of the outcomes' spread: too small to matter
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The expected outcome along one parameter, the others as in a setting."""
+
+    parameter: str
+    values: tuple[Known, ...]
+    mean: Array  # (m,)
+    sd: Array  # (m,)
+
+
+def slices(
+    optimizer: Optimizer, setting: Mapping[str, Known], *, points: int = SLICE_POINTS, outcome: str | None = None
+) -> list[Slice]:
+    """A slice along every parameter through the setting: evenly on its scale, or at each of its levels if few.
+
+    Of several outcomes it is the first unless another is named; so everywhere here.
+    """
+    space = optimizer.space
+    place = space.to_unit(setting)
+    found = []
+    for (name, parameter), columns in zip(space.parameters.items(), space.columns, strict=True):
+        every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
+        along = np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None])
+        places = np.tile(place, (len(along), 1))
+        places[:, columns] = along
+        mean, sd = optimizer.expected(places, outcome)
+        found.append(Slice(name, tuple(parameter.from_unit(row) for row in along), mean, sd))
+    return found
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much of the expected outcome's variation over the whole space a parameter accounts for, from 0 to 1."""
+
+    parameter: str
+    alone: float
+    total: float
+
+
+def importance(optimizer: Optimizer, *, samples: int = SAMPLES, outcome: str | None = None) -> list[Importance]:
+    """Sobol indices of the posterior mean f over the space, every setting equally likely; the largest total first.
+
+    alone  S_j = Var(E[f | x_j]) / Var f           what x_j explains by itself
+    total  T_j = E[Var(f | all but x_j)] / Var f   what stays unexplained without x_j, interactions included
+    """
+    space = optimizer.space
+
+    def expected(positions: Array) -> Array:  # (p, m) -> (m,)
+        return optimizer.expected(space.expand(positions.T), outcome)[0]
+
+    trial = expected(np.random.default_rng(optimizer.seed).random((len(space), 256)))
+    if np.ptp(trial) <= 1e-9 * max(1e-300, float(np.abs(trial).max())):
+        return [Importance(name, 0.0, 0.0) for name in space.names]
+    indices = sobol_indices(
+        func=expected,
+        n=samples,
+        dists=[uniform()] * len(space),  # type: ignore[list-item]  # the stubs know one of its two forms
+        rng=np.random.default_rng(optimizer.seed),
+    )
+    alone, total = (np.clip(each, 0, 1).ravel() for each in (indices.first_order, indices.total_order))
+    each = [Importance(name, float(a), float(t)) for name, a, t in zip(space.names, alone, total, strict=True)]
+    return sorted(each, key=lambda one: -one.total)
+
+
+@dataclass(frozen=True)
+class Neighbor:
+    """The complete row that is nearest to a setting, and the parameter in which it differs most."""
+
+    row: int  # counted from 0, in the order told
+    parameter: str
+    share: float  # of the parameter's range (on its scale); 1 for another category
+
+
+def nearest(optimizer: Optimizer, setting: Mapping[str, Known]) -> Neighbor | None:
+    """By the largest difference in any parameter, as a share of its range; None without a complete row."""
+    rows = [(i, row) for i, row in enumerate(optimizer.observations.rows) if row.complete and not row.pending]
+    if not rows:
+        return None
+    place = optimizer.space.to_unit(setting)
+    shares = np.array([_shares(optimizer.space, row, place) for _, row in rows])  # (n, p)
+    # Of rows that differ equally in one parameter, the one that differs less in the others.
+    best = min(range(len(rows)), key=lambda i: (shares[i].max(), shares[i].sum()))
+    j = int(shares[best].argmax())
+    return Neighbor(rows[best][0], optimizer.space.names[j], float(shares[best, j]))
+
+
+def why(
+    optimizer: Optimizer,
+    suggestion: Suggestion,
+    best: Best | Prediction | None,
+    labels: Sequence[object] | None = None,
+) -> str:
+    """In plain words: explore or exploit, and how far it is from what is known.
+
+    `best` is what is expected of the best setting, or settings; rows are called by their labels.
+    """
+    expected = _choices(optimizer, best)
+    if suggestion.predicted is None or not expected:
+        return suggestion.note or "a random point"
+    here = _merits(optimizer, suggestion.predicted)
+    told = [
+        np.array([row.outcomes[one.name] for row in optimizer.observations.done if one.name in row.outcomes])
+        for one in optimizer.objectives
+    ]
+    spread = np.array([np.ptp(outcomes) or 1.0 for outcomes in told])
+    usual = [np.mean([one.merit(y) for y in ys]) for one, ys in zip(optimizer.objectives, told, strict=True)]
+    top = np.array([_merits(optimizer, choice) for choice in expected])  # (choices, J)
+    rise = float(((top - usual) / spread).max())
+    behind = float(((top - here) / spread).min(1).max())  # how clearly one of the best is better in every outcome
+    sure = all(sd <= SURE * size for sd, size in zip(_sds(optimizer, suggestion.predicted), spread, strict=True))
+    among = "the best" if len(optimizer.objectives) == 1 else "the best trade-offs"
+    if rise < SURE:
+        reason = "explore: the rows do not show yet which settings are better"
+    elif behind > NEAR_BEST:
+        reason = "explore: not expected to be the best, but too little is known here to rule it out"
+    elif not sure:
+        reason = f"exploit and explore: expected to be among {among}, and still uncertain"
+    else:
+        reason = f"exploit: expected to be among {among}, and fairly certain"
+    if any(row.failed for row in optimizer.observations.rows):
+        reason += f"; it succeeds with a chance of {optimizer.success([suggestion])[0]:.0%}"
+    return f"{reason}; {_distance(optimizer, suggestion, labels)}"
+
+
+def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
+    """What is expected of each of the best settings."""
+    if best is None or isinstance(best, Prediction):
+        return [best] if best else []
+    choices = best.choices if isinstance(best, Front) else (best,)
+    return [choice.predicted for choice in choices if choice.predicted]
+
+
+def _each(optimizer: Optimizer, predicted: Any) -> list[Prediction]:
+    """The prediction of each outcome."""
+    return [predicted] if isinstance(predicted, Prediction) else [predicted[name] for name in optimizer.outcomes]
+
+
+def _merits(optimizer: Optimizer, predicted: Any) -> list[float]:
+    pairs = zip(optimizer.objectives, _each(optimizer, predicted), strict=True)
+    return [objective.merit(one.mean) for objective, one in pairs]
+
+
+def _sds(optimizer: Optimizer, predicted: Any) -> list[float]:
+    return [one.sd for one in _each(optimizer, predicted)]
+
+
+def ranked_gaps(optimizer: Optimizer) -> pd.DataFrame:
+    """The gaps by their worth, the most worth looking up first; by their spread where the worth is not known."""
+    frame = optimizer.gaps()
+    spans = [_span(optimizer.space, name) for name in frame["parameter"]]
+    order = frame.assign(spread=frame["sd"] / spans).sort_values(
+        ["worth", "spread", "row"], ascending=[False, False, True], kind="stable"
+    )
+    return order.drop(columns="spread").reset_index(drop=True)
+
+
+DENSITY_POINTS = 81
+
+
+def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, ...], Array]:
+    """How likely each value of a parameter is, given draws of it: along its scale, in the unit cube's measure.
+
+    Of categories, the share of each value. Of numbers, a Gaussian kernel estimate with Silverman's width, folded back
+    at the bounds so that nothing is lost beyond them.
+    """
+    if not isinstance(parameter, Real | Integer):
+        shares = [sum(draw == value for draw in draws) / max(len(draws), 1) for value in parameter.values]
+        return tuple(parameter.values), np.array(shares)
+    along = np.linspace(0, 1, DENSITY_POINTS)
+    places = np.clip([parameter.to_unit(draw)[0] for draw in draws], 0, 1)
+    spread = min(places.std(), np.subtract(*np.quantile(places, [0.75, 0.25])) / 1.349) or places.std()
+    least = 1 / (parameter.levels - 1) if parameter.levels else 0.0  # a step's levels are no peaks of their own
+    width = max(0.9 * spread * len(places) ** -0.2, 0.6 * least, 1 / DENSITY_POINTS)
+    folded = np.concatenate([places, -places, 2 - places])
+    heights = np.exp(-0.5 * ((along[:, None] - folded) / width) ** 2).sum(1) / (
+        len(places) * width * np.sqrt(2 * np.pi)
+    )
+    return tuple(parameter.from_unit([place]) for place in along), heights
+
+
+def _shares(space: Space, row: Row, place: Array) -> list[float]:
+    """How far a complete row is from a place, by parameter."""
+    there = space.to_unit({name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)})
+    return [float(np.abs(there[columns] - place[columns]).max()) for columns in space.columns]
+
+
+def _distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequence[object] | None) -> str:
+    neighbor = nearest(optimizer, setting)
+    if neighbor is None:
+        return "no complete row to compare it with"
+    label = neighbor.row if labels is None else labels[neighbor.row]
+    if neighbor.share < 0.005:
+        return f"the same as row {label}"
+    if optimizer.space.parameters[neighbor.parameter].kind == "categorical":
+        other = optimizer.observations.rows[neighbor.row].recorded[neighbor.parameter]
+        return f"the nearest known row {label} has another {neighbor.parameter} ({cells.text(other)})"
+    return f"the nearest known row {label} is {neighbor.share:.0%} of the range away in {neighbor.parameter}"
+
+
+def _span(space: Space, name: str) -> float:
+    parameter = space.parameters[name]
+    return parameter.high - parameter.low if isinstance(parameter, Real | Integer) else 1.0

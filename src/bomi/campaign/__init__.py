@@ -1,0 +1,31 @@
+"""campaign.toml and experiments.csv: read, check, append; never loses a cell it does not understand."""
+
+from bomi.campaign.edits import Conflict, Edit, Removal, save_edits
+from bomi.campaign.experiments import Experiments, Ledger, Summary, append, ledger, read_experiments, summarize
+from bomi.campaign.guess import Guess, guess, write_guess
+from bomi.campaign.sheet import Sheet, read_sheet
+from bomi.campaign.snapshot import Snapshot, take_snapshot
+from bomi.campaign.toml import Campaign, campaign_path
+
+__all__ = [
+    "Campaign",
+    "Conflict",
+    "Edit",
+    "Experiments",
+    "Guess",
+    "Ledger",
+    "Removal",
+    "Sheet",
+    "Snapshot",
+    "Summary",
+    "append",
+    "campaign_path",
+    "guess",
+    "ledger",
+    "read_experiments",
+    "read_sheet",
+    "save_edits",
+    "summarize",
+    "take_snapshot",
+    "write_guess",
+]

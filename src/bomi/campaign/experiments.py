@@ -1,0 +1,282 @@
+"""The table of a campaign, checked; and adding suggested experiments to it."""
+
+from __future__ import annotations
+
+import difflib
+import gc
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bomi.campaign import storage
+from bomi.campaign.sheet import NAMES, Sheet, parse_sheet, read_sheet
+from bomi.campaign.toml import Campaign
+from bomi.data.objectives import ERROR
+from bomi.data.observations import Observations, Row
+from bomi.data.reading import SHOWN_PROBLEMS, Problem, read_columns
+from bomi.errors import FileError, TableError
+from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal, cells
+from bomi.space.cells import Interval, Known, Normal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COMMA_NUMBER = re.compile(r"[-+\d,eE±./\s]+")
+
+
+@dataclass(frozen=True)
+class Experiments:
+    """A sheet whose cells make sense to its campaign: `rows` of the sheet, in its order."""
+
+    campaign: Campaign
+    sheet: Sheet
+    rows: tuple[Row, ...]
+
+    @property
+    def numbers(self) -> list[int]:
+        """The line that each row begins at."""
+        return self.sheet.numbers
+
+    def frame(self) -> pd.DataFrame:
+        """The table as `Optimizer.tell` takes it, by line number."""
+        frame = Observations(self.campaign.space, self.campaign.outcomes, self.rows).frame()
+        frame.index = self.numbers
+        return frame
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """How much of a column is known, of a parameter or of one of several outcomes, and between which numbers."""
+
+    column: str
+    known: int
+    uncertain: int
+    unknown: int
+    smallest: float | None
+    largest: float | None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a table holds."""
+
+    rows: int
+    outcomes: int
+    pending: int
+    failed: int
+    complete: int
+    columns: tuple[ColumnSummary, ...]
+    broken: tuple[str, ...] = ()  # rows that break a constraint, and which
+
+
+def summarize(experiments: Experiments) -> Summary:
+    """Count rows, outcomes and gaps."""
+    rows = experiments.rows
+    columns = []
+    for name in experiments.campaign.space.names:
+        found = [row.recorded[name] for row in rows]
+        kinds = Counter(map(type, found))
+        unknown, uncertain = kinds[type(None)], kinds[Normal] + kinds[Interval]
+        numbers = [cell for cell in found if isinstance(cell, int | float)] if kinds[float] + kinds[int] else []
+        ends = (min(numbers), max(numbers)) if numbers else (None, None)
+        columns.append(ColumnSummary(name, len(rows) - unknown - uncertain, uncertain, unknown, *ends))
+    for name in experiments.campaign.outcomes if len(experiments.campaign.outcomes) > 1 else ():
+        measured = [row.outcomes[name] for row in rows if name in row.outcomes]
+        ends = (min(measured), max(measured)) if measured else (None, None)
+        columns.append(ColumnSummary(name, len(measured), 0, len(rows) - len(measured), *ends))
+    pending, failed = sum(row.pending for row in rows), sum(row.failed for row in rows)
+    complete, outcomes = sum(row.complete for row in rows), sum(bool(row.outcomes) for row in rows)
+    broken = [
+        f"row {number} breaks the constraint {one}: it has {one.total(_numbers(row)):.10g}"
+        for number, row in zip(experiments.numbers, rows, strict=True)
+        for one in experiments.campaign.space.broken(row.recorded)
+    ]
+    return Summary(len(rows), outcomes, pending, failed, complete, tuple(columns), tuple(broken))
+
+
+def _numbers(row: Row) -> dict[str, float]:
+    return {name: float(cell) for name, cell in row.recorded.items() if isinstance(cell, int | float)}
+
+
+def read_experiments(path: Path, campaign: Campaign) -> Experiments:
+    """The checked table in a file; TableError names every problem with file, row and column."""
+    with _uncollected():
+        return check(read_sheet(path, column_names(campaign)), campaign)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without looking for cycles among millions of new cells, which have none: a quarter less time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def check(sheet: Sheet, campaign: Campaign) -> Experiments:
+    """The sheet, if it fits the campaign."""
+    needed = (*campaign.space.names, *campaign.outcomes)
+    defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
+    problems = [*_header_problems(sheet, [name for name in needed if name not in defaults]), *_width_problems(sheet)]
+    numeric = _number_columns(campaign)
+    decimal = sheet.decimal(numeric)
+    if decimal is None:
+        problems.append(
+            Problem(sheet.header_number, "", "below are both decimal commas and decimal points; use one of them")
+        )
+    blank = [""] * len(sheet.rows)
+    columns: dict[str, Sequence[object]] = dict.fromkeys(needed, blank)
+    columns |= {name: sheet.columns[name] for name in column_names(campaign) if name in sheet.columns}
+    if decimal == ",":
+        columns |= {name: [_with_point(cell) for cell in sheet.columns.get(name, blank)] for name in numeric}
+    rows: Sequence[Row] = ()
+    try:
+        rows = read_columns(
+            columns,
+            campaign.space,
+            campaign.outcomes,
+            keep_outside=campaign.out_of_bounds == "keep",
+            labels=sheet.numbers,
+        )
+    except TableError as error:
+        found = [problem for problem in error.problems if isinstance(problem, Problem)]
+        problems += sorted(found, key=lambda problem: int(str(problem.row)))
+    if problems:
+        raise _fault(sheet.path, problems)
+    return Experiments(campaign, sheet, tuple(rows))
+
+
+# --- adding --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A table that nobody else of us writes to meanwhile."""
+
+    experiments: Experiments
+
+    def append(self, settings: Sequence[Mapping[str, Known]]) -> list[str]:
+        """Add experiments as pending rows, with what was asked beside them; returns their ids.
+
+        They go into the file as it is now: it is read again, in case a person saved it meanwhile.
+        """
+        path, campaign = self.experiments.sheet.path, self.experiments.campaign
+        ids: list[str] = []
+
+        def change(content: bytes) -> bytes:
+            nonlocal ids
+            now = check(parse_sheet(path, content, column_names(campaign)), campaign)
+            ids = _fresh_ids(now, len(settings))
+            return _appended(now, settings, ids)
+
+        storage.update_bytes(path, change)
+        return ids
+
+
+@contextmanager
+def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
+    """Hold a table for adding to it: read under a lock, so that two who add at once lose nothing."""
+    storage.read_bytes(path)  # no lock beside what is not there
+    with storage.locked(path):
+        experiments = read_experiments(path, campaign)
+        if experiments.sheet.lines is None:
+            raise FileError(f"{path} is a workbook, which is only read; save it as CSV to have rows added")
+        yield Ledger(experiments)
+
+
+def append(path: Path, campaign: Campaign, settings: Sequence[Mapping[str, Known]]) -> list[str]:
+    """Add experiments to a table as pending rows; returns their ids."""
+    with ledger(path, campaign) as held:
+        return held.append(settings)
+
+
+def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]], ids: Sequence[str]) -> bytes:
+    sheet, campaign = experiments.sheet, experiments.campaign
+    comma = sheet.decimal(_number_columns(campaign)) == ","
+    rows = []
+    for identity, setting in zip(ids, settings, strict=True):
+        typed = {name: cells.text(setting[name]) for name in campaign.space.names}
+        if comma:
+            typed |= {name: typed[name].replace(".", ",") for name in _number_columns(campaign) if name in typed}
+        rows.append({"id": identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
+    return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
+
+
+def _fresh_ids(experiments: Experiments, count: int) -> list[str]:
+    observations = Observations(experiments.campaign.space, experiments.campaign.outcomes, experiments.rows)
+    ids: list[str] = []
+    for _ in range(count):
+        ids.append(observations.fresh_id())
+        observations = observations.add([Row({}, id=ids[-1])])
+    return ids
+
+
+# --- what can be wrong ---------------------------------------------------------------------------------------------
+
+
+def _header_problems(sheet: Sheet, needed: Sequence[str]) -> Iterator[Problem]:
+    spare = [name for name in sheet.columns if name not in needed]
+    for name in needed:
+        if name not in sheet.columns:
+            near = difflib.get_close_matches(name, spare, n=1) or [n for n in spare if n.lower() == name.lower()]
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, sheet.columns))}"
+            yield Problem(
+                sheet.header_number,
+                name,
+                f"the campaign names it, but the table (read as {NAMES[sheet.separator]}-separated) lacks it; {hint}",
+            )
+    for name in sheet.doubled:
+        yield Problem(sheet.header_number, name, "more than one column has this name; rename or remove one")
+
+
+def _width_problems(sheet: Sheet) -> Iterator[Problem]:
+    hint = "; a decimal comma needs quotes, or semicolons between cells" if sheet.separator == "," else ""
+    for number, width in sheet.beyond():
+        yield Problem(number, "", f"{width} cells, but the header has {len(sheet.header)} columns{hint}")
+
+
+def _fault(path: Path, problems: Sequence[Problem]) -> TableError:
+    """All problems in one error, each line with the file's name: the first twenty, then a count."""
+    lines = [f"{path}, {_where(problem)}: {problem.message}" for problem in problems[:SHOWN_PROBLEMS]]
+    if len(problems) > SHOWN_PROBLEMS:
+        lines.append(f"{path}: and {len(problems) - SHOWN_PROBLEMS} more problems")
+    error = TableError("\n".join(lines))
+    error.problems = tuple(problems)
+    return error
+
+
+def _where(problem: Problem) -> str:
+    return f"row {problem.row}, column {problem.column!r}" if problem.column else f"row {problem.row}"
+
+
+# --- numbers -------------------------------------------------------------------------------------------------------
+
+
+def column_names(campaign: Campaign) -> list[str]:
+    """The columns that mean something to a campaign."""
+    beside = (*(RESERVED + name for name in campaign.space.names), *(name + ERROR for name in campaign.outcomes))
+    return [IDENTITY, *campaign.space.names, *campaign.outcomes, *beside]
+
+
+def _number_columns(campaign: Campaign) -> list[str]:
+    """The columns that hold numbers, categories called by numbers among them."""
+    parameters = [
+        name
+        for name, parameter in campaign.space.parameters.items()
+        if not isinstance(parameter, Categorical | Ordinal)
+        or not any(isinstance(value, str) for value in parameter.values)
+    ]
+    outcomes = [*campaign.outcomes, *(name + ERROR for name in campaign.outcomes)]
+    return [*parameters, *outcomes, *(RESERVED + name for name in parameters)]
+
+
+def _with_point(cell: str) -> str:
+    """A number with a decimal comma as one with a point; anything else as it is typed."""
+    return cell.replace(",", ".") if "," in cell and _COMMA_NUMBER.fullmatch(cell) else cell

@@ -1,0 +1,1 @@
+"""What was told: objectives, rows, and how both are read."""

@@ -1,0 +1,136 @@
+"""The experiments told so far: what was asked, what was recorded, the outcomes; pending and failed rows among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from bomi.data.objectives import ERROR
+from bomi.errors import TableError
+from bomi.space import IDENTITY, RESERVED, Space
+from bomi.space.cells import Cell, Interval, Known, Normal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAILED = "failed"  # in the cell of an outcome: the experiment was made and gave none
+
+
+@dataclass(frozen=True)
+class Row:
+    """One experiment. `asked` holds what was asked for, where known; without any outcome it is pending, or failed."""
+
+    recorded: Mapping[str, Cell]
+    outcomes: Mapping[str, float] = field(default_factory=dict)  # those that are known
+    asked: Mapping[str, Known] = field(default_factory=dict)
+    id: str | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
+    errors: Mapping[str, float] = field(default_factory=dict)  # known standard errors of outcomes
+    failed: bool = False
+
+    @property
+    def pending(self) -> bool:
+        """Whether its outcome is still awaited."""
+        return not self.outcomes and not self.failed
+
+    @property
+    def outcome(self) -> float | None:
+        """The outcome, where there is one kind of them; the first that is known of several."""
+        return next(iter(self.outcomes.values()), None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every input is known exactly."""
+        return not any(cell is None or isinstance(cell, Normal | Interval) for cell in self.recorded.values())
+
+
+def default_of(space: Space, name: str) -> Known | None:
+    """What a blank of a parameter is taken for, if anything is."""
+    parameter = space.parameters.get(name)
+    return parameter.default if parameter is not None else None
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Everything told so far; adding gives a new value, so a failed call changes nothing."""
+
+    space: Space
+    objectives: tuple[str, ...]
+    rows: tuple[Row, ...] = ()
+
+    @property
+    def done(self) -> tuple[Row, ...]:
+        """The rows with an outcome, or some of several."""
+        return tuple(row for row in self.rows if row.outcomes)
+
+    @property
+    def tried(self) -> tuple[Row, ...]:
+        """The rows with an outcome and those that failed."""
+        return tuple(row for row in self.rows if not row.pending)
+
+    @property
+    def pending(self) -> tuple[Row, ...]:
+        """The rows that still await one."""
+        return tuple(row for row in self.rows if row.pending)
+
+    def find(self, identity: str) -> int | None:
+        """The place of the row with this id."""
+        return next((i for i, row in enumerate(self.rows) if row.id == identity), None)
+
+    def add(self, rows: Iterable[Row]) -> Observations:
+        """With more rows; one whose id is that of a row without this outcome yet completes it.
+
+        What was asked stays known.
+        """
+        known: dict[str | None, int] = {row.id: i for i, row in enumerate(self.rows)}
+        merged = list(self.rows)
+        for row in rows:
+            place = known.get(row.id) if row.id is not None else None
+            if place is None:
+                known[row.id] = len(merged)
+                merged.append(row)
+                continue
+            old = merged[place]
+            if old.failed or row.outcomes.keys() & old.outcomes.keys() or (old.outcomes and not row.outcomes):
+                raise TableError(f"the experiment with id {row.id!r} has been told already")
+            merged[place] = replace(
+                row,
+                asked={**old.asked, **row.asked},
+                extra={**old.extra, **row.extra},
+                outcomes={**old.outcomes, **row.outcomes},
+                errors={**old.errors, **row.errors},
+            )
+        return replace(self, rows=tuple(merged))
+
+    def fresh_id(self) -> str:
+        """A short id that no row has."""
+        taken = {row.id for row in self.rows}
+        number = len(self.rows) + 1
+        while str(number) in taken:
+            number += 1
+        return str(number)
+
+    def columns(self) -> dict[str, list[object]]:
+        """The table by columns, as `read_columns` takes it back."""
+        table: dict[str, list[object]] = {IDENTITY: [row.id for row in self.rows]}
+        for name in self.space.names:
+            table[name] = [row.recorded[name] for row in self.rows]
+            if default_of(self.space, name) is not None:  # a blank would be taken for it
+                table[name] = ["?" if cell is None else cell for cell in table[name]]
+        for name in self.objectives:
+            table[name] = [FAILED if row.failed else row.outcomes.get(name) for row in self.rows]
+            if any(name in row.errors for row in self.rows):
+                table[name + ERROR] = [row.errors.get(name) for row in self.rows]
+        for name in self.space.names:
+            if any(name in row.asked for row in self.rows):
+                table[RESERVED + name] = [row.asked.get(name) for row in self.rows]
+        for name in dict.fromkeys(name for row in self.rows for name in row.extra):
+            table[name] = [row.extra.get(name) for row in self.rows]
+        return table
+
+    def frame(self) -> pd.DataFrame:
+        """The table as a DataFrame; unknown cells are NaN or None."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns())

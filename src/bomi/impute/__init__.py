@@ -1,0 +1,1 @@
+"""Ways of dealing with gaps, each of which yields completed worlds."""

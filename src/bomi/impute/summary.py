@@ -1,0 +1,47 @@
+"""What is known of each gap, in numbers for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bomi.space import Array, Categorical, Ordinal, Parameter
+from bomi.space.cells import Known
+
+
+def probabilities(parameter: Parameter, draws: Sequence[Known]) -> dict[Known, float] | None:
+    """How often each value of a list was drawn; None for numbers of a range and for rows that the method leaves out."""
+    if not draws or not isinstance(parameter, Categorical | Ordinal):
+        return None
+    return {value: draws.count(value) / len(draws) for value in parameter.values}
+
+
+def summary(draws: Sequence[Known]) -> dict[str, float]:
+    """Mean, sd and quantiles of drawn numbers; NaN without any."""
+    if not draws:
+        return {name: float("nan") for name in ("mean", "sd", "5 %", "50 %", "95 %")}
+    values = np.array(draws, dtype=float)
+    low, middle, high = np.quantile(values, [0.05, 0.5, 0.95])
+    sd = values.std(ddof=1) if np.ptp(values) > 0 else 0.0
+    return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high}
+
+
+def worth(draws: Sequence[Known], best: Array | None, *, words: bool) -> float:
+    """The standard deviation of E[best | value], by a cubic regression (for categories, the groups' means)."""
+    if best is None or len(draws) < len(best):
+        return float("nan")
+    if not words:
+        values = np.array(draws, dtype=float)
+        z = (values - values.mean()) / (values.std() or 1.0)
+        design = np.stack([z**power for power in range(4)], 1)
+    else:
+        names = sorted({str(draw) for draw in draws})
+        design = np.array([[float(str(draw) == name) for name in names] for draw in draws])
+    size = np.abs(best).max() or 1.0  # to order one, so that no square overflows
+    best = best / size
+    coefficients, *_ = np.linalg.lstsq(design, best, rcond=None)
+    rest = best - design @ coefficients
+    freedom = max(len(best) - design.shape[1], 1)
+    explained = best.var() - rest.var() * (len(best) - 1) / freedom  # less what chance alone would explain
+    return float(np.sqrt(max(explained, 0.0)) * size)

@@ -1,0 +1,152 @@
+"""The table as the methods see it, in the unit cube, with its gaps.
+
+n rows, p parameters, d columns of the unit cube, m outcomes, Q worlds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bomi.data.observations import Row
+from bomi.space import Categorical, Ordinal, Parameter, Space
+from bomi.space.cells import Cell, Interval, Known, Normal, Uncertain
+
+LARGE = 256  # rows, up to which a table is treated exactly and on the processor
+ROUNDING = 1e-3  # of the range: how far beyond it what follows from a fixed sum may lie, recorded in round numbers
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A cell whose uncertainty was stated, such as 300±15."""
+
+    row: int
+    parameter: int
+    cell: Uncertain
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with an outcome or a failure, in the unit cube; NaN where a value is not known exactly."""
+
+    space: Space
+    inputs: Tensor  # (n, d) recorded, NaN in a gap
+    asked: Tensor  # (n, d) what was asked, NaN where nothing is known of it
+    targets: Tensor  # (n,) or (m, n) outcomes, larger is better, scaled; NaN where a row lacks one
+    stated: tuple[Stated, ...] = ()
+    errors: Tensor | None = None  # like the targets: the variance of each that is known beforehand, 0 without one
+    device: str = "cpu"  # where its processes are computed, if there are many rows
+
+    @classmethod
+    def of(cls, space: Space, rows: Sequence[Row], targets: Tensor, *, device: str = "cpu") -> Table:
+        """The rows' inputs beside their targets."""
+        inputs = np.full((len(rows), space.dim), np.nan)
+        asked = np.full((len(rows), space.dim), np.nan)
+        stated = []
+        parts = list(zip(space.parameters.items(), space.columns, strict=True))
+        for i, row in enumerate(rows):
+            recorded = deduce(space, row.recorded) if space.constraints else row.recorded
+            for j, ((name, parameter), columns) in enumerate(parts):
+                cell = recorded[name]
+                if isinstance(cell, Normal | Interval):
+                    stated.append(Stated(i, j, _within(cell, parameter)))
+                elif cell is not None:
+                    inputs[i, columns] = parameter.to_unit(cell)
+                if name in row.asked:
+                    asked[i, columns] = parameter.to_unit(row.asked[name])
+        return cls(space, torch.from_numpy(inputs), torch.from_numpy(asked), targets, tuple(stated), device=device)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    @property
+    def outcomes(self) -> Tensor:
+        """The targets as a matrix, one line for each outcome.  (m, n)"""
+        targets: Tensor = torch.atleast_2d(self.targets)
+        return targets
+
+    @cached_property
+    def gaps(self) -> Tensor:
+        """Which values are not known exactly, by parameter.  (n, p) bool"""
+        firsts = [columns.start for columns in self.space.columns]
+        return self.inputs[:, firsts].isnan()
+
+    def select(self, rows: Tensor) -> Table:
+        """Some of the rows.  rows: (n,) bool"""
+        place = torch.cumsum(rows, 0) - 1
+        return replace(
+            self,
+            inputs=self.inputs[rows],
+            asked=self.asked[rows],
+            targets=self.targets[..., rows],
+            stated=tuple(replace(s, row=int(place[s.row])) for s in self.stated if rows[s.row]),
+            errors=None if self.errors is None else self.errors[..., rows],
+        )
+
+    def with_centers(self) -> Table:
+        """With every stated uncertainty replaced by its center, for methods that fill a gap with one value."""
+        if not self.stated:
+            return self
+        inputs = self.inputs.clone()
+        parameters = list(self.space.parameters.values())
+        for stated in self.stated:
+            center = parameters[stated.parameter].to_unit(stated.cell.center)
+            inputs[stated.row, self.space.columns[stated.parameter]] = torch.tensor(center, dtype=inputs.dtype)
+        return replace(self, inputs=inputs, stated=())
+
+    def fill(self, draws: Tensor) -> Tensor:
+        """Worlds with the gaps taken from the draws, at admissible values; what was recorded stays as it is.
+
+        draws: (Q, n, d) -> (Q, n, d)
+        """
+        admissible = torch.from_numpy(self.space.snap(draws.cpu().numpy())).to(draws)
+        return self.put_right(torch.where(self.inputs.isnan(), admissible, self.inputs))
+
+    def put_right(self, worlds: Tensor) -> Tensor:
+        """Worlds whose gaps are moved to where they keep the constraints, as far as what was recorded allows.
+
+        worlds: (Q, n, d) -> (Q, n, d)
+        """
+        if not self.space.constraints or not self.gaps.any():
+            return worlds
+        rows = self.gaps.any(-1)
+        free = self.gaps[rows].repeat(len(worlds), 1).numpy()
+        right = self.space.put_right(worlds[:, rows].flatten(0, 1).numpy(), free)
+        moved = worlds.clone()
+        moved[:, rows] = torch.from_numpy(right).reshape(moved[:, rows].shape)
+        return moved
+
+
+def deduce(space: Space, recorded: Mapping[str, Cell]) -> Mapping[str, Cell]:
+    """A row's values with those that follow from a fixed sum of which nothing else is missing."""
+    found = dict(recorded)
+    sums = [one for one in space.constraints if one.equals is not None]
+    for _ in sums:  # one may give what another needs
+        for one in sums:
+            missing = [name for name in one.terms if not isinstance(found[name], Known)]
+            if len(missing) != 1 or found[missing[0]] is not None:
+                continue
+            (name,) = missing
+            parameter = space.parameters[name]
+            assert not isinstance(parameter, Categorical)
+            others = {other: float(found[other]) if other != name else 0.0 for other in one.terms}  # type: ignore[arg-type]
+            number = (one.upper - one.total(others)) / one.terms[name]
+            axis = parameter.axis(name)
+            inside = min(max(number, axis.low), axis.high)
+            value = parameter.from_unit(parameter.snap(parameter.places(np.array(inside))))
+            if abs(float(value) - number) <= ROUNDING * (axis.high - axis.low):
+                found[name] = value if parameter.levels is not None else inside
+    return found
+
+
+def _within(cell: Uncertain, parameter: Parameter) -> Uncertain:
+    """Of an interval the part inside the bounds, if there is one."""
+    if not isinstance(cell, Interval) or isinstance(parameter, Categorical | Ordinal):
+        return cell
+    low, high = max(cell.low, parameter.low), min(cell.high, parameter.high)
+    return Interval(low, high) if low < high else cell

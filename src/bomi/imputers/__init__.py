@@ -1,1 +1,0 @@
-"""Ways of dealing with gaps: each turns a gappy table into completed worlds."""

@@ -1,0 +1,221 @@
+"""The hyper-parameters of a batch of Gaussian processes: evidence, its gradient, and the search for its maximum.
+
+The notation is that of `gaussian_process`. The gradient of the marginal likelihood goes through the kernel alone, since
+dL/dK = (K^-1 - alpha alpha^T) / 2 is known in closed form.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bomi.model.gaussian_process import GaussianProcess, misfit, robust_cholesky, with_hyper
+from bomi.model.kernels import Kernel, SquaredExponential
+
+NOISE_BOUNDS = (1e-6, 1.0)
+STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
+BEHIND = 30.0  # in log evidence: a start so far behind the best one does not climb
+
+
+def fit(
+    inputs: Tensor, targets: Tensor, *, kernel: Kernel | None = None, errors: Tensor | None = None
+) -> GaussianProcess:
+    """Hyper-parameters of every world by maximum likelihood (with the kernel's prior, where it has one).
+
+    inputs: (Q, n, d), targets: (n,), errors: (n,)
+    """
+    kernel = kernel or SquaredExponential()
+    hyper = search(kernel, inputs, targets, most=60, keep=4, errors=errors)
+    return with_hyper(inputs, targets, hyper, kernel=kernel, errors=errors)
+
+
+def search(
+    kernel: Kernel, inputs: Tensor, targets: Tensor, *, most: int, keep: int = 3, errors: Tensor | None = None
+) -> Tensor:
+    """Hyper-parameters from nothing: a coarse search, then L-BFGS from the few best in every world.  (Q, k + 1)"""
+    pairs = Pairs(kernel, inputs, errors)
+    starts, worlds = _starts(pairs, targets, keep=keep)
+    return climb(pairs, targets, starts, most=most, worlds=worlds)
+
+
+def another_mode(pairs: Pairs, targets: Tensor, hyper: Tensor, worlds: Tensor, generator: torch.Generator) -> Tensor:
+    """Hyper-parameters of some worlds after a visit to another mode, from which each may come back.  (w, k + 1)
+
+    It climbs from any start that is not hopelessly behind. So worlds share themselves out among the modes, by their
+    evidence and by how many starts lead there.
+    """
+    starts, _ = _starts(pairs, targets, keep=1, worlds=worlds, generator=generator)
+    there = climb(pairs, targets, starts, most=20, worlds=worlds)
+    return _either(pairs, targets, hyper, there, worlds, generator)
+
+
+def compared(pairs: Pairs, targets: Tensor, hyper: Tensor, generator: torch.Generator) -> Tensor:
+    """Hyper-parameters after every world has tried those of another: what one has found, all soon know.  (Q, k + 1)"""
+    shift = int(torch.randint(1, len(hyper), (), generator=generator))
+    return _either(pairs, targets, hyper, hyper.roll(shift, 0), torch.arange(len(hyper)), generator)
+
+
+def _either(
+    pairs: Pairs, targets: Tensor, here: Tensor, there: Tensor, worlds: Tensor, generator: torch.Generator
+) -> Tensor:
+    """A world stays there with probability 1 / (1 + exp(-gain)), gain in log evidence (Barker 1965).  (w, k + 1)"""
+    chance = torch.rand(len(worlds), generator=generator, dtype=torch.float64)
+    differ = (here != there).any(-1).nonzero()[:, 0]  # the others have nothing to choose
+    if len(differ) == 0:
+        return here
+    some, chosen = worlds[differ], here.clone()
+    one, other = here[differ], there[differ]
+    gain = log_evidence(other, pairs, targets, some) - log_evidence(one, pairs, targets, some)
+    chosen[differ] = torch.where((torch.logit(chance[differ]) < gain)[:, None], other, one)
+    return chosen
+
+
+class Pairs:
+    """The pairs of rows of each world, i >= j: half of the matrix, prepared once for many hyper-parameters.
+
+    errors: (n,) known variances of the targets.
+    """
+
+    def __init__(self, kernel: Kernel, inputs: Tensor, errors: Tensor | None = None) -> None:
+        self.kernel = kernel
+        self.errors = inputs.new_zeros(1) if errors is None else errors
+        n = inputs.shape[-2]
+        self.i, self.j = torch.tril_indices(n, n, device=inputs.device)
+        self.prepared = kernel.prepare(inputs[:, self.i], inputs[:, self.j])
+        self.twice = 2.0 - (self.i == self.j).to(inputs)
+        self.place = self.i.new_empty(n, n)  # of each element of the matrix among the pairs
+        self.place[self.i, self.j] = self.place[self.j, self.i] = torch.arange(len(self.i), device=inputs.device)
+
+    def __len__(self) -> int:
+        return len(self.prepared[0])
+
+    def of(self, worlds: Tensor) -> tuple[Tensor, ...]:
+        """What was prepared, for some of the worlds."""
+        if len(worlds) == len(self) and bool((worlds == torch.arange(len(self))).all()):
+            return self.prepared
+        return tuple(part[worlds] for part in self.prepared)
+
+    def select(self, worlds: Tensor) -> Pairs:
+        """Those of some of the worlds, each as often as it is named."""
+        some = copy.copy(self)
+        some.prepared = self.of(worlds)
+        return some
+
+    def matrix(self, half: Tensor) -> Tensor:
+        """The whole symmetric matrix, from its lower half.  (Q, T) -> (Q, n, n)"""
+        return half[:, self.place]
+
+
+def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: Tensor | None = None) -> Tensor:
+    """The best hyper-parameters that L-BFGS reaches in each world.
+
+    starts: (r, k + 1), worlds: (r,) in which each climbs, by default one in each -> (Q, k + 1), by world
+    """
+    bounds = [*pairs.kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
+    low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
+    where = torch.arange(len(starts)) if worlds is None else worlds
+    own = pairs.select(where)
+
+    def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        value, gradient = negative_log_evidence(torch.from_numpy(flat), own, targets, torch.tensor(batch_indices))
+        return value.cpu().numpy(), gradient.cpu().numpy()
+
+    flat = starts.cpu().clamp(low, high).numpy()
+    found, values, _ = fmin_l_bfgs_b_batched(
+        loss, flat, bounds=bounds, maxiter=most, factr=None, ftol=1e-6, pass_batch_indices=True
+    )
+    value = torch.as_tensor(np.asarray(values))
+    best = [torch.where(where == world, value, torch.inf).argmin() for world in where.unique()]
+    return torch.from_numpy(np.asarray(found))[torch.stack(best)]
+
+
+def negative_log_evidence(
+    parameters: Tensor, pairs: Pairs, targets: Tensor, worlds: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """-log p(y | theta) - log p(theta) and its gradient, in each world.  parameters: (Q, k + 1) -> (Q,), (Q, k + 1)
+
+    -log p(y | theta) = y^T K^-1 y / 2 + log|K| / 2 + n log(2 pi) / 2
+    """
+    worlds = torch.arange(len(pairs)) if worlds is None else worlds
+    parameters = parameters.to(targets.device)
+    half, pullback = pairs.kernel.with_pullback(parameters[:, :-1], pairs.of(worlds))
+    value, L, alpha = _factorized(half, parameters, pairs, targets)
+    prior, by_prior = pairs.kernel.log_prior(parameters)
+    weights = torch.baddbmm(torch.cholesky_inverse(L), alpha, alpha.mT, beta=0.5, alpha=-0.5)
+    by_theta = pullback(weights[:, pairs.i, pairs.j] * pairs.twice)
+    by_noise = parameters[:, -1].exp() * weights.diagonal(dim1=-2, dim2=-1).sum(-1)
+    return value - prior, torch.cat([by_theta, by_noise[:, None]], -1) - by_prior
+
+
+def log_evidence(parameters: Tensor, pairs: Pairs, targets: Tensor, worlds: Tensor) -> Tensor:
+    """log p(y | theta) + log p(theta) alone, at a third of the cost.  (w, k + 1), (w,) -> (w,)"""
+    parameters = parameters.to(targets.device)
+    half = pairs.kernel.evaluate(parameters[:, :-1], pairs.of(worlds))
+    return (pairs.kernel.log_prior(parameters)[0] - _factorized(half, parameters, pairs, targets)[0]).cpu()
+
+
+def _factorized(half: Tensor, parameters: Tensor, pairs: Pairs, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """-log p(y | theta), the Cholesky factor and K^-1 y, from half of the covariances.  (Q,), (Q, n, n), (Q, n, 1)"""
+    K = pairs.matrix(half)
+    n = K.shape[-1]
+    K.diagonal(dim1=-2, dim2=-1).add_(parameters[:, -1:].exp() + pairs.errors)
+    L = robust_cholesky(K)
+    y = targets.expand(len(K), n).unsqueeze(-1)
+    alpha = torch.cholesky_solve(y, L)
+    return misfit(y.squeeze(-1), alpha.squeeze(-1), L), L, alpha
+
+
+def _starts(
+    pairs: Pairs, targets: Tensor, *, keep: int, worlds: Tensor | None = None, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor]:
+    """Points of the grid to climb from: at most `keep` in a world, and none that is hopelessly behind its best.
+
+    The best ones of every noise level come first: what is called noise and what is explained are different modes, and
+    climbing takes the one further than the other. With a generator it is any of them.
+    -> (r, k + 1), (r,) the world of each
+    """
+    worlds = torch.arange(len(pairs)) if worlds is None else worlds
+    value, points = (part.squeeze(2) for part in grid(pairs, targets[:, None], worlds=worlds))  # (g, Q), (g, Q, k + 1)
+    hopeful = value > value.amax(0) - BEHIND
+    if generator is not None:
+        order = torch.rand(value.shape, generator=generator, dtype=torch.float64)
+    else:
+        levels = value.unflatten(0, (-1, len(STARTING_NOISES)))
+        rank = levels.argsort(0, descending=True).argsort(0).flatten(0, 1)  # within its noise level
+        order = rank - torch.sigmoid(value - value.amax(0))
+    first = torch.where(hopeful, order, torch.inf).argsort(0)[:keep]
+    kept, place = hopeful.gather(0, first).nonzero().unbind(-1)
+    return points[first[kept, place], place], worlds[place]
+
+
+def grid(
+    pairs: Pairs, targets: Tensor, *, noises: Sequence[float] = STARTING_NOISES, worlds: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """log p(y, theta) at the kernel's starting points crossed with noise levels, each at the scale that y likes best.
+
+    For K = s^2 C that is s^2 = y^T C^-1 y / n; known errors are scaled along. The Cholesky factors serve several
+    columns y.  targets: (n, c) -> (g, Q, c), (g, Q, c, k + 1)
+    """
+    prepared = pairs.prepared if worlds is None else pairs.of(worlds)
+    n, count = len(targets), len(prepared[0])
+    shares = targets.new_tensor(noises)[:, None]  # (N, 1)
+    values, points = [], []
+    for start in pairs.kernel.starts().to(targets.device):
+        C = pairs.matrix(pairs.kernel.evaluate(start.expand(count, -1), prepared))
+        L = robust_cholesky(C + torch.diag_embed((shares + pairs.errors).expand(-1, n))[:, None])  # (N, Q, n, n)
+        white = torch.linalg.solve_triangular(L, targets.expand(*L.shape[:2], -1, -1), upper=False)
+        scale = (white.square().sum(-2) / n).clamp_min(1e-10).log()  # (N, Q, c)
+        rest = start[1:].expand(*scale.shape, -1)
+        hyper = torch.cat([scale[..., None], rest, (scale + shares[:, None].log())[..., None]], -1)
+        prior = pairs.kernel.log_prior(hyper.flatten(0, -2))[0].reshape(scale.shape)
+        determinant = L.diagonal(dim1=-2, dim2=-1).log().sum(-1)[..., None]
+        values.append(prior - determinant - 0.5 * n * (scale + 1 + math.log(2 * math.pi)))
+        points.append(hyper)
+    return torch.cat(values).cpu(), torch.cat(points).cpu()

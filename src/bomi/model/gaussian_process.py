@@ -1,0 +1,176 @@
+"""A batch of Gaussian processes, one for each completed world, as one BoTorch model.
+
+    X      (Q, n, d)   inputs of each world          y      (n,)      targets, common to all
+    theta  (Q, k)      kernel's log hyper-parameters noise  (Q,)      log noise variance
+    K      (Q, n, n)   k(X, X) + noise I + errors    alpha  (Q, n)    K^-1 y
+                       = L L^T                       errors (n,)      variances of targets known beforehand, or None
+
+Plain torch linear algebra: one Cholesky for all worlds, and the gradient of the marginal likelihood through
+the kernel alone, since dL/dK = (K^-1 - alpha alpha^T) / 2 is known in closed form.
+
+All of it is computed where the inputs lie, on a GPU if they do; points come from, and what is learned goes back to,
+wherever the caller computes.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import torch
+from botorch.models.model import Model
+from botorch.posteriors.gpytorch import GPyTorchPosterior
+from gpytorch.distributions import MultivariateNormal
+from torch import Tensor
+
+from bomi.model.kernels import Kernel, cross
+
+CHUNK = 500_000  # covariances between points and rows at a time
+GPU_CHUNK = 8 * CHUNK
+
+
+class GaussianProcess(Model):
+    """Q Gaussian processes with zero mean, given their hyper-parameters."""
+
+    def __init__(
+        self,
+        inputs: Tensor,
+        targets: Tensor,
+        theta: Tensor,
+        noise: Tensor,
+        *,
+        kernel: Kernel,
+        errors: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel, self.theta, self.noise = kernel, theta, noise
+        self.inputs = inputs
+        self.targets = targets.expand(inputs.shape[:-1])
+        self.variances = noise.exp()[:, None] if errors is None else noise.exp()[:, None] + errors  # (Q, 1) or (Q, n)
+        with torch.no_grad():
+            K = cross(kernel, theta, inputs, inputs)
+            K.diagonal(dim1=-2, dim2=-1).add_(self.variances)
+            self.L = robust_cholesky(K)
+        self.alpha = torch.cholesky_solve(self.targets.unsqueeze(-1), self.L).squeeze(-1)
+
+    @property
+    def num_outputs(self) -> int:
+        """One outcome."""
+        return 1
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """The worlds."""
+        return self.inputs.shape[:1]
+
+    @property
+    def places(self) -> Tensor:
+        """Where the rows are, as points are asked about.  (Q, n, d)"""
+        return self.inputs
+
+    @property
+    def hyper(self) -> Tensor:
+        """The log hyper-parameters with the log noise last.  (Q, k + 1)"""
+        return torch.cat([self.theta, self.noise[:, None]], -1).cpu()
+
+    def moments(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Posterior mean and variance of f in each world.  points: (m, d) or (Q, m, d) -> (Q, m), (Q, m)"""
+        most = max((GPU_CHUNK if self.inputs.is_cuda else CHUNK) // self.inputs[..., 0].numel(), 8)
+        if points.shape[-2] > most and not torch.is_grad_enabled():
+            parts = [self.moments(part) for part in points.split(most, -2)]
+            return torch.cat([mean for mean, _ in parts], -1), torch.cat([variance for _, variance in parts], -1)
+        x = self._place(points).expand(len(self.inputs), -1, -1)
+        k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
+        mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
+        explained = torch.linalg.solve_triangular(self.L, k, upper=False).square().sum(-2)
+        prior = self.kernel.diagonal(self.theta, x)
+        return mean.to(points.device), (prior - explained).clamp_min(1e-12 * prior.detach()).to(points.device)
+
+    def worlds(self) -> list[GaussianProcess]:
+        """Each world alone."""
+        each = [copy.copy(self) for _ in self.inputs]
+        for name in ("inputs", "targets", "theta", "noise", "variances", "L", "alpha"):
+            for one, part in zip(each, getattr(self, name).split(1), strict=True):
+                setattr(one, name, part)
+        return each
+
+    def fitted(self) -> Tensor:
+        """Posterior mean of f at each world's own rows: y - (noise + errors) alpha.  (Q, n)"""
+        return (self.targets - self.variances * self.alpha).cpu()
+
+    def log_evidence(self) -> Tensor:
+        """log p(y | theta) + log p(theta) of each world.  (Q,)"""
+        return self.kernel.log_prior(self.hyper)[0] - misfit(self.targets, self.alpha, self.L).cpu()
+
+    def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
+        """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
+        x = self._place(X)
+        x = x.expand(len(self.inputs), *x.shape)  # (Q, ..., q, d)
+        k = cross(self.kernel, self.theta, self.inputs, x.flatten(1, -2))  # (Q, n, ... q)
+        half = torch.linalg.solve_triangular(self.L, k, upper=False)
+        mean = (k * self.alpha.unsqueeze(-1)).sum(-2).reshape(x.shape[:-1])
+        half = half.mT.reshape(*x.shape[:-1], -1)
+        covariance = cross(self.kernel, self.theta, x, x) - half @ half.mT
+        jitter = 1e-10 * self.theta[:, 0].exp().reshape(-1, *[1] * (mean.ndim - 1)).expand(mean.shape)
+        covariance = (covariance + torch.diag_embed(jitter)).movedim(0, -3)
+        return GPyTorchPosterior(MultivariateNormal(mean.movedim(0, -2).to(X.device), covariance.to(X.device)))
+
+    def believe(self, points: Tensor) -> GaussianProcess:
+        """As if the points had been tried and each world had been right about them.
+
+        The mean stays, the variance shrinks: pending points are not asked for again
+        (Desautels, Krause, Burdick 2014).  points: (m, d) or (Q, m, d)
+
+        Nothing is factorized anew: with k = k(X, x) the factor grows by the rows [(L^-1 k)^T, R], R R^T = k(x, x) +
+        noise - k^T K^-1 k, and a target that is the mean itself adds a 0 to alpha.
+        """
+        x = self._place(points).expand(len(self.inputs), -1, -1)
+        with torch.no_grad():
+            k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
+            half = torch.linalg.solve_triangular(self.L, k, upper=False)
+            rest = cross(self.kernel, self.theta, x, x) - half.mT @ half
+            rest.diagonal(dim1=-2, dim2=-1).add_(self.noise.exp()[:, None])
+            beside = torch.zeros_like(half)
+            grown = torch.cat([torch.cat([self.L, half.mT], 1), torch.cat([beside, robust_cholesky(rest)], 1)], 2)
+        more = copy.copy(self)
+        more.inputs, more.L = torch.cat([self.inputs, x], -2), grown
+        mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
+        more.targets = torch.cat([self.targets, mean], -1)
+        more.alpha = torch.cat([self.alpha, torch.zeros_like(mean)], -1)
+        if self.variances.shape[-1] > 1:
+            more.variances = torch.cat([self.variances, self.noise.exp()[:, None].expand_as(mean)], -1)
+        return more
+
+    def _place(self, points: Tensor) -> Tensor:
+        """The points as the kernel takes them, where it computes."""
+        return points.to(self.inputs.device)
+
+
+def with_hyper(
+    inputs: Tensor, targets: Tensor, hyper: Tensor, *, kernel: Kernel, errors: Tensor | None = None
+) -> GaussianProcess:
+    """The processes with hyper-parameters given as one tensor, the noise last.  hyper: (Q, k + 1)"""
+    hyper = hyper.to(inputs.device)
+    return GaussianProcess(inputs, targets, hyper[:, :-1], hyper[:, -1], kernel=kernel, errors=errors)
+
+
+def misfit(y: Tensor, alpha: Tensor, L: Tensor) -> Tensor:
+    """-log p(y | theta), given K^-1 y and the Cholesky factor.  (Q, n), (Q, n), (Q, n, n) -> (Q,)"""
+    value = 0.5 * (y * alpha).sum(-1) + L.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    return value + 0.5 * y.shape[-1] * math.log(2 * math.pi)
+
+
+def robust_cholesky(K: Tensor) -> Tensor:
+    """The Cholesky factor, of each matrix with the least of a ladder of jitters that makes it exist.  (..., n, n)"""
+    L: Tensor
+    L, failed = torch.linalg.cholesky_ex(K)
+    if not failed.any():
+        return L
+    eye = torch.eye(K.shape[-1], dtype=K.dtype, device=K.device)
+    size = K.abs().amax((-2, -1)).clamp_min(1e-30)
+    jitter = torch.zeros_like(size)
+    while failed.any() and jitter.max() < 1e6:
+        jitter = torch.where(failed > 0, (10 * jitter).clamp_min(1e-12), jitter)
+        L, failed = torch.linalg.cholesky_ex(K + (jitter * size)[..., None, None] * eye)
+    return L

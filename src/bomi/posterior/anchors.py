@@ -1,0 +1,88 @@
+"""Large tables: some rows are swept one by one, the others are drawn given these."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from bomi.impute.completed import Completed
+from bomi.impute.table import LARGE, Table
+from bomi.model.gaussian_process import GaussianProcess, with_hyper
+from bomi.posterior.codes import from_codes, to_codes
+from bomi.posterior.constrained import Constrained
+from bomi.posterior.sampler import CANDIDATES, gumbel, kernel_of, prior_of, snap, take
+
+BLOCK = 64  # such rows at a time
+
+
+def model_of(table: Table, completed: Completed) -> GaussianProcess:
+    """The processes of one outcome, with the hyper-parameters that come with the worlds."""
+    assert completed.hyper is not None
+    there = completed.to(table.device)
+    return with_hyper(there.inputs, there.targets, completed.hyper, kernel=kernel_of(table), errors=there.errors)
+
+
+def choose_anchors(table: Table, generator: torch.Generator) -> Tensor:
+    """Rows that speak for a large table: complete ones first, among them the best half by outcome.  (n,) bool"""
+    luck = torch.rand(len(table), generator=generator, dtype=torch.float64)
+    complete = ~table.gaps.any(-1)
+    order = (2 * complete.double() + luck).argsort(descending=True)
+    pool = order[: min(max(int(complete.sum()), LARGE), 2 * LARGE)]
+    merit = table.outcomes.nan_to_num(nan=-math.inf).amax(0)  # good in any of several outcomes
+    best = pool[merit[pool].argsort(descending=True)[: LARGE // 2]]
+    chosen = torch.zeros(len(table), dtype=torch.bool)
+    chosen[best] = True
+    rest = order[~chosen[order]][: LARGE - len(best)]
+    chosen[rest] = True
+    return chosen
+
+
+def draw_given(
+    anchors: Completed, table: Table, rows: Tensor, generator: torch.Generator, *, anchored: Tensor | None = None
+) -> Tensor:
+    """Gappy rows drawn given completed ones, each on its own: all are independent given f's values there.
+
+    One of many draws from the prior, picked by the density of the row's outcome.
+    rows, anchored: (n,) bool -> (Q, R, d)
+    """
+    outcomes = table.outcomes[:, rows]  # (m, R)
+    errors = torch.zeros_like(outcomes) if table.errors is None else torch.atleast_2d(table.errors)[:, rows]
+    models = [model_of(table, anchors.of(j)) for j in range(len(outcomes))]
+    known = to_codes(table, table.inputs)
+    everything = prior_of(table, known, len(anchors.inputs))
+    if anchored is not None:  # what the anchors say of straying holds for the other rows too
+        codes = known.expand(len(anchors.inputs), -1, -1).clone()
+        codes[:, anchored] = to_codes(table, anchors.inputs)
+        everything = everything.learn_straying(take(codes, everything), generator, anchored)
+    priors = everything.select(rows)
+    Q, R, g = len(anchors.inputs), len(priors.rows), priors.used.shape[1]
+    e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=generator, dtype=torch.float64)
+    values = priors.draw(e)
+    if priors.discrete.any():
+        values = snap(values, priors, table.space)
+    luck = gumbel(values.shape[:3], generator)
+    if table.space.constraints:
+        constrained = Constrained(table, priors)
+        values[:, 0] = constrained.put_right(values[:, 0])  # so that one of them can be
+        values, weights = constrained.follow(values, priors)
+        weights[:, 0] = weights[:, 0].clamp_min(-1e9)
+        luck = luck + weights
+    codes = known[rows].expand(Q, 2 * CANDIDATES, -1, -1).clone()  # (Q, S, R, p)
+    row, slot = priors.used.nonzero().unbind(-1)
+    codes[:, :, row, priors.parameter[row, slot]] = values[:, :, row, slot]
+    drawn = []
+    for part in range(0, R, BLOCK):
+        block = codes[:, :, part : part + BLOCK]
+        x = from_codes(table, block)  # (Q, S, B, d)
+        weight = x.new_zeros(x.shape[:3])
+        for j, model in enumerate(models):
+            with torch.no_grad():
+                mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
+            y, error = (values[j, part : part + BLOCK] for values in (outcomes, errors))
+            variance = variance + model.hyper[:, -1].exp()[:, None, None] + error
+            weight -= 0.5 * ((y - mean).square() / variance + variance.log()).nan_to_num()  # 0 where it is lacking
+        chosen = (weight + luck[:, :, part : part + BLOCK]).argmax(1)  # (Q, B)
+        drawn.append(x[torch.arange(Q)[:, None], chosen, torch.arange(x.shape[2])])
+    return torch.cat(drawn, 1)

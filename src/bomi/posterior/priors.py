@@ -1,0 +1,176 @@
+"""What is known of a gap before its outcome is looked at.
+
+In order of knowledge: a stated uncertainty is that distribution; an asked value a, from which equipment strays,
+is the mixture sum_k pi_k N(a + c_k, s_k^2) + pi_0 Uniform cut to the range, with pi learned from the draws: a smooth
+histogram of how far and to which side this equipment strays; otherwise what the other columns say, by a Gaussian
+copula whose correlations are shrunk; and where they say nothing, how the column is spread.
+
+Every gap is reached from a standard normal number by a monotone map, so that one sampler serves all:
+
+    e ~ N(0, I)     z = m + C e  (the copula; m = 0 and C = I for other gaps)     x = F^-1(Phi(z))
+
+    R        rows with gaps; g the most gaps in one of them, a row with fewer has idle slots
+    codes    (n, p)         numbers in [0, 1]; a category as its index 0, 1, 2, ...
+    F        a gap's own distribution function, tabulated at N nodes
+    pi       (Q, p, K)      weights of the straying components of each parameter, in each world
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from scipy.special import ndtr
+from torch import Tensor
+
+from bomi.impute.stated import quantiles
+from bomi.impute.table import Table
+from bomi.posterior.codes import to_codes
+from bomi.posterior.copula import NODES, Columns, interpolate
+from bomi.posterior.execution import COMPONENTS, density, dirichlet, distribution, nodes_around, strayed_counts
+from bomi.space import Categorical
+
+EDGE = 1e-9  # levels are kept this far from 0 and 1
+
+
+@dataclass(frozen=True)
+class GapPriors:
+    """The priors of all gaps of a table, for Q worlds."""
+
+    rows: Tensor  # (R,) the rows of the table that have gaps
+    parameter: Tensor  # (R, g) which parameter a slot is, 0 where idle
+    used: Tensor  # (R, g) bool
+    discrete: Tensor  # (R, g) bool: takes separate values
+    nodes: Tensor  # (R, g, N)
+    cdf: Tensor  # (Q, R, g, N) F at the nodes
+    mean: Tensor  # (R, g) m
+    root: Tensor  # (R, g, g) C
+    asked: Tensor  # (R, g) the asked value, NaN without one
+    components: Tensor  # (R, g, K, N) distribution functions of the straying components
+    strayed: Tensor  # (p, K) what recorded values that differ from the asked ones say of the components
+    pi: Tensor  # (Q, p, K)
+
+    def select(self, rows: Tensor) -> GapPriors:
+        """Those of some rows of the table.  rows: (n,) bool"""
+        mine = rows[self.rows]
+        return replace(
+            self,
+            rows=self.rows[mine],
+            cdf=self.cdf[:, mine],
+            **{
+                name: getattr(self, name)[mine]
+                for name in ("parameter", "used", "discrete", "nodes", "mean", "root", "asked", "components")
+            },
+        )
+
+    def draw(self, e: Tensor) -> Tensor:
+        """The values reached from standard normal numbers.  (Q, S, R, g) -> (Q, S, R, g)"""
+        z = self.mean + (self.root @ e.unsqueeze(-1)).squeeze(-1)
+        level = torch.special.ndtr(z).clamp(EDGE, 1 - EDGE).permute(0, 2, 3, 1).contiguous()
+        return interpolate(self.cdf, self.nodes.expand(self.cdf.shape), level).permute(0, 3, 1, 2)
+
+    def locate(self, x: Tensor) -> Tensor:
+        """The standard normal numbers from which values are reached.  (Q, R, g) -> (Q, R, g)"""
+        nodes = self.nodes.expand(self.cdf.shape).contiguous()
+        level = interpolate(nodes, self.cdf, x.unsqueeze(-1).contiguous()).squeeze(-1)
+        z = torch.special.ndtri(level.clamp(EDGE, 1 - EDGE)) - self.mean
+        e: Tensor = torch.linalg.solve_triangular(self.root, z.unsqueeze(-1), upper=False)
+        return e.squeeze(-1)
+
+    def learn_straying(self, x: Tensor, generator: torch.Generator, rows: Tensor | None = None) -> GapPriors:
+        """With the weights of the straying components drawn given the current values, in each world.
+
+        A label for each asked gap from P(k | x) ~ pi_k N(x; a + c_k, s_k^2), then pi_j ~ Dirichlet(1/K + counts_j
+        + 2 share), where share is that of all parameters together: what the others do is a hint, what this one does is
+        evidence.  x: (Q, R, g); rows: (n,) bool, those to learn from
+        """
+        known = ~self.asked.isnan() & (rows[self.rows, None] if rows is not None else True)
+        if not known.any():
+            return self
+        parameter = self.parameter[known]  # (A,)
+        weights = self.pi[:, parameter] * density(x[:, known], self.asked[known])  # (Q, A, K)
+        labels = torch.multinomial(weights.flatten(0, 1).clamp_min(1e-300), 1, generator=generator)
+        cell = parameter * COMPONENTS + labels.reshape(len(x), -1)  # (Q, A)
+        counts = self.strayed.flatten().repeat(len(x), 1).scatter_add(1, cell, torch.ones_like(cell, dtype=x.dtype))
+        return self._with_pi(torch._standard_gamma(dirichlet(counts.reshape(self.pi.shape)), generator=generator))
+
+    def _with_pi(self, gamma: Tensor) -> GapPriors:
+        """With other weights, given up to their sum."""
+        pi = gamma / gamma.sum(-1, keepdim=True)
+        known = ~self.asked.isnan()
+        cdf = self.cdf.clone()
+        cdf[:, known] = torch.einsum("qak,akn->qan", pi[:, self.parameter[known]], self.components[known])
+        return replace(self, cdf=cdf, pi=pi)
+
+
+def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
+    """The priors of a table's gaps.  codes: (n, p) with NaN in the gaps"""
+    space, gaps = table.space, codes.isnan()
+    parameters = list(space.parameters.values())
+    asked = to_codes(table, table.asked)
+    rows = gaps.any(-1).nonzero()[:, 0]
+    slots = int(gaps.sum(-1).max()) if len(rows) else 0
+    shape = (len(rows), slots)
+    parameter = torch.zeros(shape, dtype=torch.long)
+    used, discrete = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
+    nodes = torch.linspace(0, 1, NODES, dtype=torch.float64).repeat(*shape, 1)
+    cdf, mean = nodes.clone(), torch.zeros(shape, dtype=torch.float64)
+    root = torch.eye(slots, dtype=torch.float64).repeat(len(rows), 1, 1)
+    asked_at = torch.full(shape, torch.nan, dtype=torch.float64)
+    components = nodes.unsqueeze(-2).repeat(1, 1, COMPONENTS, 1)
+    stated = {(s.row, s.parameter): s.cell for s in table.stated}
+    columns = Columns.of(codes, parameters)
+
+    r, j = gaps[rows].nonzero().unbind(-1)
+    slot = gaps[rows].cumsum(-1)[r, j] - 1
+    parameter[r, slot], used[r, slot] = j, True
+    discrete[r, slot] = torch.tensor([one.levels is not None for one in parameters])[j]
+    asked_at[r, slot], cdf[r, slot] = asked[rows[r], j], columns.cdf[j]
+    free = used & asked_at.isnan()  # only the other columns speak of these
+    for at, row, k in zip(zip(r.tolist(), slot.tolist(), strict=True), rows[r].tolist(), j.tolist(), strict=True):
+        if isinstance(parameters[k], Categorical):
+            nodes[at], cdf[at] = _category_table(columns.shares[k], float(asked[row, k]))
+        elif (row, k) in stated:
+            levels = ndtr(np.linspace(-5.5, 5.5, NODES))  # fine in the tails
+            values = quantiles(stated[row, k], parameters[k], levels)
+            places = np.array([parameters[k].to_unit(float(value))[0] for value in values])
+            nodes[at], cdf[at] = torch.from_numpy(places), torch.from_numpy(levels)
+        else:
+            continue
+        asked_at[at], free[at] = torch.nan, False
+    for i in free.any(-1).nonzero()[:, 0].tolist():
+        own = free[i].nonzero()[:, 0]
+        mean[i, own], root[i, own[:, None], own] = columns.conditional(int(rows[i]), parameter[i, own])
+    strays = ~asked_at.isnan()
+    nodes[strays] = nodes_around(asked_at[strays])
+    components[strays] = distribution(nodes[strays], asked_at[strays])
+
+    priors = GapPriors(
+        rows,
+        parameter,
+        used,
+        discrete,
+        nodes,
+        cdf.expand(worlds, -1, -1, -1),
+        mean,
+        root,
+        asked_at,
+        components,
+        strayed=strayed_counts(codes, asked),
+        pi=torch.empty(0),
+    )
+    return priors._with_pi(dirichlet(priors.strayed).expand(worlds, -1, -1))
+
+
+def _category_table(shares: Tensor, asked: float) -> tuple[Tensor, Tensor]:
+    """A step function over the indices; of an asked category, nine tenths of the weight."""
+    weights = shares if math.isnan(asked) else 0.1 * shares
+    if not math.isnan(asked):
+        weights = weights.index_add(0, torch.tensor([int(asked)]), torch.tensor([0.9], dtype=weights.dtype))
+    ends = torch.cumsum(weights, 0)
+    index = torch.arange(len(weights), dtype=torch.float64)
+    nodes = torch.cat([index.repeat_interleave(2), index[-1:].repeat(NODES - 2 * len(index))])
+    cdf = torch.cat([torch.stack([ends - weights, ends], -1).flatten(), ends[-1:].repeat(NODES - 2 * len(index))])
+    return nodes, cdf

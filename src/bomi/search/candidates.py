@@ -1,0 +1,293 @@
+"""The point of the space with the best score.
+
+Sobol points and the surroundings of good rows are scored; the best of them climb by L-BFGS along the continuous
+columns, side by side, and by single changes along the discrete ones. A small discrete space is enumerated. With
+constraints every point on the way keeps them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.quasirandom import SobolEngine
+
+from bomi.errors import SuggestionError
+from bomi.search import feasible
+from bomi.space import Space
+
+Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
+
+RAW = 512
+RESTARTS = 8
+NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
+NOMINEES_OF_BATCH = 96  # for the points of a batch
+SHARERS = 16  # points of a batch that share them
+ENUMERABLE = 4096
+AROUND = 16  # points at growing distances around a start
+ELSEWHERE = 8  # other places tried for each parameter of a start
+ROUNDS = 12  # at most, of alternating between continuous and discrete moves
+SAME = 2e-6  # points closer than this are one setting, rounded as a person would set it
+
+
+def space_filling(space: Space, count: int, *, seed: int, skip: int = 0) -> Tensor:
+    """Scrambled Sobol points, the same sequence for the same seed.  (count, d)"""
+    if space.constraints:
+        return feasible.spread(space, count, seed=seed, skip=skip)
+    engine = SobolEngine(len(space), scramble=True, seed=seed).fast_forward(skip)
+    return torch.from_numpy(space.expand(engine.draw(count, dtype=torch.float64).numpy()))
+
+
+def first_free(space: Space, points: Tensor, taken: Tensor) -> Tensor:
+    """The first of the points that is not taken, or else of all points of the space.  (m, d), (l, d) -> (d,)"""
+    for tried in (points, *([_every_point(space)] if _is_enumerable(space) else [])):
+        free = ~_are_taken(tried, taken)
+        if free.any():
+            return tried[int(free.int().argmax())]
+    raise _nothing_free(len(taken))
+
+
+def _are_taken(points: Tensor, taken: Tensor) -> Tensor:
+    """Which points are taken already.  (m, d), (l, d) -> (m,) bool"""
+    return (torch.cdist(points, taken, compute_mode="donot_use_mm_for_euclid_dist") <= SAME).any(-1)
+
+
+def _is_enumerable(space: Space) -> bool:
+    """Whether the space is a set of few points."""
+    levels = [parameter.levels for parameter in space.parameters.values()]
+    return all(level is not None for level in levels) and math.prod(level or 1 for level in levels) <= ENUMERABLE
+
+
+def _nothing_free(taken: int) -> SuggestionError:
+    return SuggestionError(
+        f"no setting of the space is left: {taken} are pending or asked for already; ask for fewer, "
+        "tell what became of those (failed=True if nothing did), or widen the space"
+    )
+
+
+class Region(NamedTuple):
+    """The surroundings of a point: numbers within a radius of it."""
+
+    center: Tensor  # (d,)
+    radius: float
+
+
+def maximize(
+    score: Score,
+    space: Space,
+    *,
+    seed: int,
+    starts: Tensor | None = None,
+    taken: Tensor | None = None,
+    within: Region | None = None,
+    scouts: Sequence[Score] = (),
+    raw: Tensor | None = None,
+    points: int | None = None,
+) -> tuple[Tensor, float]:
+    """The best point found and its score, anywhere or within a region.
+
+    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. scouts: cheaper scores, such as each
+    world's own, that share the first look at the raw points; raw: (r, d) these, where they were chosen beforehand. With
+    `points` it is the best of so many space-filling points, and nothing climbs. The result is admissible: integers,
+    steps and categories are moved along their own values.
+    """
+    if _is_enumerable(space):
+        found = _every_point(space)
+        values = _evaluate(score, found)
+    elif points is not None:
+        found = _even_points(space, points, seed)
+        found = _nominated(found, scouts, NOMINEES) if len(scouts) > 1 else found
+        values = _evaluate(score, found)
+    else:
+        most = NOMINEES if raw is None else len(raw)
+        if within is not None or raw is None:
+            raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
+            raw = _nominated(raw, scouts, most) if len(scouts) > 1 else raw
+        values = _evaluate(score, raw)
+        restarts = RESTARTS if most == NOMINEES else RESTARTS // 2  # shared points were chosen with care
+        climbed, tops = _climb(score, space, raw[_pick(values, seed, restarts)], within)
+        found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
+    if taken is not None and len(taken):
+        free = ~_are_taken(found, taken)
+        if not free.any():  # any other then
+            found = first_free(space, _even_points(space, RAW, seed), taken)[None]
+            return found[0], float(_evaluate(score, found)[0])
+        found, values = found[free], values[free]
+    best = int(values.argmax())
+    return found[best], float(values[best])
+
+
+def nominees(
+    scouts: Sequence[Score], space: Space, *, seed: int, starts: Tensor, most: int = NOMINEES_OF_BATCH
+) -> Tensor | None:
+    """The raw points that scouts find the best, for searches that share them; None in a space that is enumerated.
+
+    Where a score only ever falls from one search to the next, as it does while a batch is made, the best point stays
+    among those that were the best at first.  -> (r, d)
+    """
+    return None if _is_enumerable(space) else _nominated(_raw_points(space, seed, starts), scouts, most)
+
+
+def _even_points(space: Space, count: int, seed: int) -> Tensor:
+    """Many points, evenly over the space: Sobol points, or random ones that keep the constraints.  (count, d)"""
+    if not space.constraints:
+        return space_filling(space, count, seed=seed)
+    return torch.from_numpy(space.draw(count, np.random.default_rng(seed)))
+
+
+def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
+    """Sobol points; the starts with their surroundings; the starts with one parameter elsewhere.  (m, d)
+
+    The last find what no step from a good row and no random point does: one parameter's better region, with the others
+    kept as they are.
+    """
+    points = [_even_points(space, RAW, seed)]
+    if starts is not None and len(starts):
+        starts = torch.unique(starts, dim=0)
+        generator = torch.Generator().manual_seed(seed)
+        around = starts.repeat(AROUND, 1)
+        reach = torch.logspace(-3, -0.5, AROUND, dtype=torch.float64).repeat_interleave(len(starts))[:, None]
+        around = around + reach * torch.randn(around.shape, generator=generator, dtype=torch.float64)
+        near = torch.from_numpy(space.snap(torch.cat([starts, around]).numpy()))
+        points += [feasible.around(space, near) if space.constraints else near]
+        points += [_elsewhere(space, starts, generator)]
+    return torch.cat(points)
+
+
+def _near_points(space: Space, seed: int, within: Region) -> Tensor:
+    """Sobol points within a region.  (m, d)"""
+    engine = SobolEngine(space.dim, scramble=True, seed=seed)
+    points = within.center + within.radius * (2 * engine.draw(RAW, dtype=torch.float64) - 1)
+    near = torch.from_numpy(space.snap(points.numpy()))
+    if space.constraints:
+        near = feasible.around(space, near)
+        near = near if len(near) >= RESTARTS else _even_points(space, RAW, seed)
+    return near
+
+
+def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tensor:
+    """Each point with one parameter at another place, for every parameter and evenly over its range.  (m, d)"""
+    moved = []
+    for j, columns in enumerate(space.columns):
+        shift = torch.rand(len(points), 1, generator=generator, dtype=torch.float64)
+        places = (torch.arange(ELSEWHERE, dtype=torch.float64) + shift) / ELSEWHERE  # (s, ELSEWHERE)
+        every = torch.zeros(*places.shape, len(space), dtype=torch.float64)
+        every[..., j] = places
+        block = points.unsqueeze(1).repeat(1, ELSEWHERE, 1)
+        block[..., columns] = torch.from_numpy(space.expand(every.numpy()))[..., columns]
+        moved.append(feasible.around(space, block.flatten(0, 1), j) if space.constraints else block.flatten(0, 1))
+    return torch.cat(moved)
+
+
+def _nominated(points: Tensor, scouts: Sequence[Score], most: int) -> Tensor:
+    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (at most so many, d)"""
+    chosen = []
+    for turn, scout in enumerate(scouts):
+        own = points[turn :: len(scouts)]
+        chosen.append(own[_evaluate(scout, own).topk(min(most // len(scouts), len(own))).indices])
+    return torch.cat(chosen)
+
+
+def _pick(values: Tensor, seed: int, restarts: int) -> Tensor:
+    """Which points climb: the best one, and others drawn with weights that rise with their score."""
+    values = values.nan_to_num(nan=-1e300, neginf=-1e300)
+    order = values.argsort(descending=True)
+    spread = values.std().clamp_min(1e-300)
+    weights = torch.exp(2 * (values - values.max()) / spread).clamp_min(1e-30)
+    weights[order[0]] = 0
+    count = min(restarts, len(values)) - 1
+    others = torch.multinomial(weights, count, generator=torch.Generator().manual_seed(seed))
+    return torch.cat([order[:1], others])
+
+
+def _climb(score: Score, space: Space, points: Tensor, within: Region | None) -> tuple[Tensor, Tensor]:
+    """Local ascent from each point, continuous and discrete moves in turn.  (r, d) -> (r, d), (r,)"""
+    continuous = torch.tensor(
+        [parameter.levels is None for parameter in space.parameters.values() for _ in range(parameter.width)]
+    )
+    if continuous.any():
+        points = _ascend(score, space, points, continuous, within)
+    values = _evaluate(score, points)
+    for _ in range(0 if continuous.all() else ROUNDS):
+        moved, better = _best_change(score, space, points, values)
+        if not (better > values).any():
+            break
+        points = _ascend(score, space, moved, continuous, within) if continuous.any() else moved
+        values = _evaluate(score, points)
+    return points, values
+
+
+def _ascend(score: Score, space: Space, points: Tensor, free: Tensor, within: Region | None) -> Tensor:
+    """L-BFGS within the cube, or the region, along the free columns, all points side by side."""
+    low, high = torch.zeros(len(free), dtype=torch.float64), torch.ones(len(free), dtype=torch.float64)
+    if within is not None:
+        low, high = (within.center - within.radius).clamp(0, 1), (within.center + within.radius).clamp(0, 1)
+    if bool(free[[space.columns[j].start for j in space.constrained]].any()):
+        return feasible.climb(score, space, points, free, low, high)
+
+    def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        moving = torch.from_numpy(flat).requires_grad_()
+        x = points[batch_indices].masked_scatter(free.expand(len(flat), -1), moving)
+        with torch.enable_grad():
+            value = -score(x)
+            (gradient,) = torch.autograd.grad(value.sum(), moving)
+        return value.detach().numpy(), gradient.numpy()
+
+    bounds = list(zip(low[free].tolist(), high[free].tolist(), strict=True))
+    found, _, _ = fmin_l_bfgs_b_batched(
+        loss,
+        points.clamp(low, high)[:, free].numpy(),
+        bounds=bounds,
+        maxiter=50,
+        factr=None,
+        ftol=1e-8,
+        pass_batch_indices=True,
+    )
+    climbed = points.clone()
+    climbed[:, free] = torch.from_numpy(np.asarray(found)).clamp(0, 1)
+    return climbed
+
+
+def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Each point after the best single change of a discrete parameter, if there is a better one."""
+    changed, origin, parameters = [], [], []
+    for i, point in enumerate(points):
+        for j, (parameter, columns) in enumerate(zip(space.parameters.values(), space.columns, strict=True)):
+            for other in parameter.neighbors(point[columns].numpy()):
+                move = point.clone()
+                move[columns] = torch.tensor(other, dtype=point.dtype)
+                changed.append(move)
+                origin.append(i)
+                parameters.append(j)
+    moves = torch.stack(changed)
+    if space.constraints:
+        moves, which = feasible.exchange(space, moves, torch.tensor(parameters))
+        origin = [origin[m] for m in which.tolist()]
+    scores = _evaluate(score, moves)
+    best_points, best_values = points.clone(), values.clone()
+    for i, move, value in zip(origin, moves, scores, strict=True):
+        if value > best_values[i]:
+            best_points[i], best_values[i] = move, value
+    return best_points, best_values
+
+
+def _every_point(space: Space) -> Tensor:
+    """All points of a discrete space.  (m, d)"""
+    each = [parameter.every() for parameter in space.parameters.values()]
+    points = torch.tensor(
+        [[u for part in point for u in part] for point in itertools.product(*each)], dtype=torch.float64
+    )
+    return points[torch.from_numpy(space.holds(points.numpy()))]
+
+
+@torch.no_grad()
+def _evaluate(score: Score, points: Tensor) -> Tensor:
+    """Scores without gradients.  (m,)"""
+    return score(points).nan_to_num(nan=-torch.inf)

@@ -1,0 +1,133 @@
+"""What decides which point is the most promising: the acquisitions that a method can be made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from botorch.acquisition.acquisition import AcquisitionFunction, OneShotAcquisitionFunction
+from torch import Tensor
+
+from bomi.errors import MethodError
+from bomi.model.mixture import Mixture
+from bomi.search import acquisition
+from bomi.search.candidates import Score
+from bomi.search.outlook import Outlook
+
+
+class Acquisition(Protocol):
+    """What decides which point is the most promising."""
+
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
+        """The function to maximise for the t-th suggestion, t from 1."""
+
+
+@dataclass(frozen=True)
+class UpperConfidenceBound:
+    """UCB in each world, and UCB-MI over several.
+
+    Exploration is beta_scale * sqrt(beta_t); 0.2 is the factor of the authors' program. The weight of the worlds'
+    disagreement is beta_alpha, by default the same as the exploration.
+    """
+
+    delta: float = 0.1
+    beta_scale: float = 0.2
+    beta_alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.delta < 1:
+            raise MethodError(f"`0 < delta < 1` must hold, but got delta={self.delta!r}")
+        if not 0 <= self.beta_scale < math.inf:
+            raise MethodError(f"`beta_scale` must be 0 or more, but got {self.beta_scale!r}")
+
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
+        """mean_q UCB_q + beta_alpha std_q UCB_q, of a single outcome; weighted by the chance to succeed."""
+        exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))
+        disagreement = exploration if self.beta_alpha is None else self.beta_alpha
+        ((model, aim),) = zip(outlook.models, outlook.aims, strict=True)
+
+        def score(points: Tensor) -> Tensor:
+            mean, variance = model.moments(points)
+            merit = acquisition.merit(mean, aim)
+            bound = acquisition.ucb_mi(merit, variance.sqrt(), exploration, disagreement)
+            return outlook.weigh(bound, points, outlook.tried.min())
+
+        return score
+
+
+@dataclass(frozen=True)
+class ExpectedImprovement:
+    """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean.
+
+    Of several outcomes: the expected gain in hypervolume over a world's front of posterior means. Where experiments
+    have failed, times the chance to succeed.
+    """
+
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
+        """log mean_q EI_q."""
+        boxes = acquisition.free_boxes(outlook.tried)
+
+        def score(points: Tensor) -> Tensor:
+            gain = acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
+            if outlook.success is None:
+                return acquisition.log_mean(gain)
+            log_chance = outlook.success.log_chance(points)
+            return acquisition.log_mean(gain + log_chance) + acquisition.doubt(log_chance.exp().mean(0))
+
+        return score
+
+
+@dataclass(frozen=True)
+class Botorch:
+    """One of BoTorch's acquisition functions, of the worlds as one model; what it draws at random follows from t."""
+
+    factory: Callable[[Mixture], AcquisitionFunction]
+
+    def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
+        """The function that the factory makes, at one point at a time; points that are likely to fail come last."""
+        mixture = Mixture(outlook.models[0])
+        with torch.random.fork_rng(devices=()):
+            torch.manual_seed(t)
+            made = self.factory(mixture)
+        if not isinstance(made, AcquisitionFunction):
+            raise MethodError(f"`acquisition` must make one of BoTorch's acquisition functions, but it made {made!r}")
+        if isinstance(made, OneShotAcquisitionFunction):
+            raise MethodError(
+                f"{type(made).__name__} looks for several points at once; optimize it by BoTorch's optimize_acqf, "
+                "on a bomi.integrations.botorch.WorldsModel"
+            )
+        with torch.random.fork_rng(devices=()), torch.no_grad():
+            torch.manual_seed(t)
+            made(mixture.baseline[:1])  # some draw their samples when first called
+
+        def score(points: Tensor) -> Tensor:
+            value = torch.cat([made(part.unsqueeze(-2)) for part in points.split(_TOGETHER)])
+            if outlook.success is None:
+                return value
+            return value + acquisition.doubt(outlook.success.log_chance(points).exp().mean(0))
+
+        return score
+
+
+_TOGETHER = 64  # points whose samples are held in memory at a time
+
+ACQUISITIONS: dict[str, Acquisition] = {"ei": ExpectedImprovement(), "ucb-mi": UpperConfidenceBound()}
+
+
+def find_acquisition(name: str | Acquisition | Callable[[Mixture], AcquisitionFunction]) -> Acquisition:
+    """An acquisition by name, or one of BoTorch's by what makes it."""
+    if isinstance(name, str):
+        if name not in ACQUISITIONS:
+            raise MethodError(f"unknown acquisition {name!r}; the known ones are {', '.join(ACQUISITIONS)}")
+        return ACQUISITIONS[name]
+    if hasattr(name, "score"):
+        return name
+    if callable(name):
+        return Botorch(name)
+    raise MethodError(
+        f"`acquisition` must be one of {', '.join(ACQUISITIONS)}, an Acquisition, or a function that makes one of "
+        f"BoTorch's from a model, but got {name!r}"
+    )

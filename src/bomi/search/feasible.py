@@ -1,0 +1,133 @@
+"""Points of a space that keep its constraints: spread over it, climbing inside it, moving along separate values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from scipy.optimize import Bounds, NonlinearConstraint, minimize
+from torch import Tensor
+
+from bomi.space import Array, Space
+from bomi.space.polytope import Mask
+
+POOL = 1024  # random points, from which well-spread ones are picked
+CHOICE = 16  # points of which the one farthest from those before is taken
+STEPS = 40  # of a climb, at most
+
+
+def spread(space: Space, count: int, *, seed: int, skip: int = 0) -> Tensor:
+    """Well-spread points, the same sequence for the same seed: of 16 random points each time the one that is farthest
+    from those before (Mitchell 1991).  (count, d)"""
+    chosen: list[Array] = []
+    block = POOL // CHOICE
+    for k in range(skip + count):
+        if k % block == 0:
+            pool = space.draw(POOL, np.random.default_rng([seed, k // block]))
+        few = pool[k % block * CHOICE :][:CHOICE]
+        if chosen:
+            apart = np.square(few[:, None] - np.array(chosen)).sum(-1).min(-1)
+            few = few[[int(apart.argmax())]]
+        chosen.append(few[0])
+    return torch.from_numpy(np.array(chosen[skip:]).reshape(count, space.dim))
+
+
+def around(space: Space, points: Tensor, parameter: int | None = None) -> Tensor:
+    """Points put right where they break a constraint, one parameter staying if it is named; without those that cannot
+    be.  (m, d) -> (<= m, d)"""
+    free = np.ones((len(points), len(space)), dtype=bool)
+    if parameter is not None:
+        free[:, parameter] = False
+    right = space.put_right(points.numpy(), free, thorough=False)
+    return torch.from_numpy(right[space.holds(right)])
+
+
+def climb(
+    score: Callable[[Tensor], Tensor], space: Space, points: Tensor, moving: Tensor, low: Tensor, high: Tensor
+) -> Tensor:
+    """Ascent along the moving columns inside the constraints, from each point on its own, by sequential quadratic
+    programming (Kraft 1988).  points: (r, d); moving: (d,) bool; low, high: (d,)"""
+    polytope, mask = space.polytope, moving.numpy()
+    assert polytope is not None
+    first = [space.columns[j].start for j in space.constrained]
+    mine = mask[first]  # constrained parameters that move
+    position = (np.cumsum(mask) - 1)[first][mine]  # and where they are among the moving columns
+    bounds = Bounds(low[moving].numpy(), high[moving].numpy())
+    size = np.abs(polytope.A) @ polytope.span
+    speaks = (polytope.A[:, mine] != 0).any(-1)
+    climbed = points.numpy().copy()
+    for place in climbed:
+
+        def loss(v: Array, place: Array = place) -> tuple[float, Array]:
+            x = torch.from_numpy(_with(place, mask, v)).requires_grad_()
+            with torch.enable_grad():
+                value = -score(x[None])[0]
+                (gradient,) = torch.autograd.grad(value, x)
+            if not torch.isfinite(value):
+                return 1e300, np.zeros(len(v))
+            return float(value.detach()), np.asarray(gradient[moving].nan_to_num().numpy())
+
+        def limit(rows: Mask, place: Array = place) -> NonlinearConstraint:
+            def sums(v: Array) -> Array:
+                return np.asarray((polytope.A @ space.numbers(_with(place, mask, v)) / size)[rows])
+
+            def slopes(v: Array) -> Array:
+                found = np.zeros((len(polytope.A), len(v)))
+                found[:, position] = (polytope.A * space.slopes(_with(place, mask, v)))[:, mine] / size[:, None]
+                return found[rows]
+
+            lower, upper = (polytope.lower / size)[rows], (polytope.upper / size)[rows]
+            return NonlinearConstraint(sums, lower, upper, jac=slopes)
+
+        rows = (speaks & polytope.fixed, speaks & ~polytope.fixed)
+        found = minimize(
+            loss,
+            np.clip(place[mask], bounds.lb, bounds.ub),
+            jac=True,
+            method="SLSQP",
+            bounds=bounds,
+            constraints=[limit(each) for each in rows if each.any()],
+            options={"maxiter": STEPS, "ftol": 1e-9},
+        )
+        if np.isfinite(found.x).all():
+            place[mask] = np.clip(found.x, bounds.lb, bounds.ub)
+    free = np.zeros((len(points), len(space)), dtype=bool)
+    free[:, space.constrained[mine]] = True
+    right = torch.from_numpy(space.put_right(climbed, free, thorough=False))
+    kept = torch.from_numpy(space.holds(right.numpy()))
+    return torch.where(kept[:, None], right, points)
+
+
+def _with(place: Array, mask: Mask, v: Array) -> Array:
+    """A place with other values in some columns."""
+    moved = place.copy()
+    moved[mask] = v
+    return moved
+
+
+def exchange(space: Space, moves: Tensor, parameters: Tensor) -> tuple[Tensor, Tensor]:
+    """Points of which one parameter was changed: as they are if they keep the constraints; else with one other
+    parameter of a broken constraint taking up the difference, for each that can.
+
+    moves: (m, d), parameters: (m,) -> (m', d), (m',) which of the moves each is
+    """
+    kept = torch.from_numpy(space.holds(moves.numpy()))
+    found, origin = [moves[kept]], [kept.nonzero()[:, 0]]
+    polytope = space.polytope
+    assert polytope is not None
+    linked = (polytope.A != 0).T.astype(int) @ (polytope.A != 0) > 0  # (k, k) share a constraint
+    place = {int(j): i for i, j in enumerate(space.constrained)}
+    broken = (~kept).nonzero()[:, 0]
+    for i, partner in enumerate(space.constrained):
+        mine = [m for m in broken.tolist() if parameters[m] != partner and linked[place[int(parameters[m])], i]]
+        if not mine:
+            continue
+        index = torch.tensor(mine)
+        free = np.zeros((len(mine), len(space)), dtype=bool)
+        free[:, partner] = True
+        right = torch.from_numpy(space.put_right(moves[index].numpy(), free, thorough=False))
+        fine = torch.from_numpy(space.holds(right.numpy()))
+        found.append(right[fine])
+        origin.append(index[fine])
+    return torch.cat(found), torch.cat(origin)

@@ -1,0 +1,7 @@
+"""Parameters, what is known of their values, constraints on them, and the map to and from the unit cube."""
+
+from bomi.space.linear import Linear
+from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
+from bomi.space.space import IDENTITY, RESERVED, Space
+
+__all__ = ["IDENTITY", "RESERVED", "Array", "Categorical", "Integer", "Linear", "Ordinal", "Parameter", "Real", "Space"]

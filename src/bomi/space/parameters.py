@@ -1,0 +1,426 @@
+"""The kinds of parameters, and the map of each to and from its columns of the unit cube.
+
+A number is one column of the cube, and so are ordered levels, evenly apart; a category is one column for each of its
+values (1 for the value it has, 0 for the others).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomi.errors import CellError, SpaceError
+from bomi.space import cells
+from bomi.space.cells import Cell, Interval, Known, Normal
+from bomi.space.polytope import Axis
+
+Array: TypeAlias = NDArray[np.float64]
+
+FEW = 16  # levels that a local search tries all of
+
+
+@dataclass(frozen=True)
+class _Number:
+    """What Real and Integer share: bounds, scale, step, and one column of the cube."""
+
+    low: float
+    high: float
+    log: bool = field(default=False, kw_only=True)
+    step: float | None = field(default=None, kw_only=True)
+    unit: str = field(default="", kw_only=True)
+    default: float | None = field(default=None, kw_only=True)
+
+    kind: ClassVar[str]
+    width: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if isinstance(bound, bool) or not isinstance(bound, int | float) or not math.isfinite(bound):
+                raise SpaceError(f"`{name}` must be a finite number, but got {bound!r}")
+        if not self.low < self.high or not math.isfinite(self.high - self.low):
+            raise SpaceError(f"`low < high` must hold, but got (low={self.low:g}, high={self.high:g})")
+        if self.log and self.low <= 0:
+            raise SpaceError(f"a log scale needs `low > 0`, but got low={self.low:g}")
+        if self.step is not None and not 0 < self.step <= self.high - self.low:
+            raise SpaceError(
+                f"`0 < step <= high - low` must hold, but got step={self.step:g} in [{self.low:g}, {self.high:g}]"
+            )
+        _check_default(self)
+
+    @property
+    def levels(self) -> int | None:
+        """How many values it can take; None for a continuum."""
+        if self.step is None:
+            return None
+        return math.floor((self.high - self.low) / self.step * (1 + 1e-12)) + 1
+
+    def read(self, value: object) -> Cell:
+        """What a value of a table, or a typed one, says of this parameter; CellError if nothing sensible."""
+        if isinstance(value, str):
+            cell = cells.parse(value)
+            return self._number(cell) if isinstance(cell, float) else cell
+        if cells.is_unknown(value):
+            return None
+        if isinstance(value, Normal | Interval):
+            return value
+        if isinstance(value, bool | np.bool_):
+            raise CellError(f"expected a number, but got {value!r}")
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            raise CellError(f"expected a number, but got {value!r}") from None
+        if not math.isfinite(number):
+            raise CellError(f"expected a finite number, but got {value!r}")
+        return self._number(number)
+
+    def _number(self, number: float) -> Known:
+        return number
+
+    def contains(self, value: Known) -> bool:
+        """Whether a known value lies inside the bounds."""
+        return not isinstance(value, str) and self.low <= value <= self.high
+
+    @property
+    def range_text(self) -> str:
+        """The bounds as an error message shows them."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"[{cells.number_text(self.low)}, {cells.number_text(self.high)}]{unit}"
+
+    def to_unit(self, value: Known) -> list[float]:
+        """The value's column of the cube: (x - low) / (high - low), or the same of log x."""
+        number = float(value)
+        if not self.log:
+            return [(number - self.low) / (self.high - self.low)]
+        if number <= 0:
+            raise CellError(f"a log scale needs a value above 0, but got {number:g}")
+        return [math.log(number / self.low) / math.log(self.high / self.low)]
+
+    def from_unit(self, columns: Sequence[float] | Array) -> Known:
+        """The value at a place of the cube: on the grid if there is a step, else the shortest decimal there."""
+        place = min(max(float(columns[0]), 0.0), 1.0)
+        if self.step is not None:
+            return self._level(round((self._at(place) - self.low) / self.step))
+        for _ in range(20):
+            number = self._at(place)
+            shorter = (float(f"{number:.{digits}g}") for digits in range(1, 18))
+            beside = (number + ulps * math.ulp(number) for ulps in (-1, 1, -2, 2, -3, 3))
+            for near in (*shorter, *beside):
+                if self.low <= near <= self.high and self.to_unit(near) == [place]:
+                    return near
+            place = self.to_unit(number)[0]  # no value has exactly this place: the nearest one that some value has
+        return number
+
+    def _at(self, place: float) -> float:
+        if self.log:
+            number = self.low * math.exp(math.log(self.high / self.low) * place)
+        else:
+            number = self.low * (1 - place) + self.high * place
+        return min(max(number, self.low), self.high)
+
+    def tidy(self, value: Known) -> Known:
+        """The value as one would set it: a continuous one to a millionth of its range (log scale: six digits)."""
+        if self.step is not None:
+            return value
+        size = float(value) if self.log else self.high - self.low
+        return min(max(round(float(value), 6 - math.floor(math.log10(size))), self.low), self.high)
+
+    def _level(self, index: int) -> Known:
+        # Decimals, so that 0.1 + 2 * 0.1 is 0.3 and not a neighbour of it.
+        index = min(max(index, 0), (self.levels or 1) - 1)
+        return min(float(Decimal(repr(self.low)) + index * Decimal(repr(self.step))), self.high)
+
+    def snap(self, columns: Array) -> Array:
+        """The nearest admissible places of the cube.  (..., 1)"""
+        inside = np.clip(columns, 0.0, 1.0)
+        if self.step is None or self.levels is None:
+            return inside
+        span = self.high - self.low
+        ratio = math.log(self.high / self.low) if self.log else 0.0
+        number = self.low * np.exp(inside * ratio) if self.log else self.low + inside * span
+        index = np.clip(np.round((number - self.low) / self.step), 0, self.levels - 1)
+        number = self.low + index * self.step
+        return np.log(number / self.low) / ratio if self.log else (number - self.low) / span
+
+    def axis(self, name: str) -> Axis:
+        """Its range and steps, as a constraint sees them."""
+        return Axis(name, float(self.low), float(self.high), log=self.log, step=self.step)
+
+    def numbers(self, columns: Array) -> Array:
+        """The numbers at places of the cube.  (..., 1) -> (...)"""
+        if self.log:
+            return np.asarray(self.low * np.exp(columns[..., 0] * math.log(self.high / self.low)))
+        return self.low * (1 - columns[..., 0]) + self.high * columns[..., 0]
+
+    def slope(self, columns: Array) -> float:
+        """How fast the number changes along the column."""
+        return float(self.numbers(columns) * math.log(self.high / self.low)) if self.log else self.high - self.low
+
+    def places(self, numbers: Array) -> Array:
+        """The places of numbers in the cube.  (...) -> (..., 1)"""
+        if self.log:
+            return np.asarray(np.log(numbers / self.low) / math.log(self.high / self.low))[..., None]
+        return ((numbers - self.low) / (self.high - self.low))[..., None]
+
+    def every(self) -> list[list[float]]:
+        """Every level's place in the cube; none for a continuum."""
+        return [self.to_unit(self._level(index)) for index in range(self.levels or 0)]
+
+    def neighbors(self, columns: Array) -> list[list[float]]:
+        """Other levels to try in a local search: all if they are few, else steps of 1, 2, 4, 8, ..."""
+        if self.step is None or self.levels is None:
+            return []
+        here = round((float(self.from_unit(columns)) - self.low) / self.step)
+        steps = [2**k for k in range(self.levels.bit_length())]
+        indices = range(self.levels) if self.levels <= FEW else [here + s for step in steps for s in (-step, step)]
+        return [self.to_unit(self._level(index)) for index in indices if index != here and 0 <= index < self.levels]
+
+    def expand(self, places: Array) -> Array:
+        """Positions in [0, 1], spread evenly over what the parameter can be.  (...) -> (..., 1)"""
+        if self.levels is not None and not self.log:
+            index = np.clip(np.floor(places * self.levels), 0, self.levels - 1)
+            places = index * (self.step or 1) / (self.high - self.low)
+        return self.snap(places[..., None])
+
+
+@dataclass(frozen=True)
+class Real(_Number):
+    """A number between two bounds, on a log scale or in steps if wished.
+
+    >>> Real(20, 400).to_unit(115), Real(20, 400, step=5).from_unit([0.263])
+    ([0.25], 120.0)
+    """
+
+    kind: ClassVar[str] = "real"
+
+
+@dataclass(frozen=True)
+class Integer(_Number):
+    """A whole number between two bounds, both included.
+
+    >>> Integer(1, 8).from_unit([0.5])
+    5
+    """
+
+    step: float | None = field(default=1, kw_only=True)
+    kind: ClassVar[str] = "integer"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, number in (("low", self.low), ("high", self.high), ("step", self.step)):
+            if number is None or number != int(number):
+                raise SpaceError(f"an integer parameter needs a whole `{name}`, but got {number!r}")
+
+    def _number(self, number: float) -> Known:
+        if number != int(number):
+            raise CellError(f"expected a whole number, but got {cells.number_text(number)}")
+        return int(number)
+
+    def _level(self, index: int) -> Known:
+        index = min(max(index, 0), (self.levels or 1) - 1)
+        return int(self.low) + index * int(self.step or 1)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What Categorical and Ordinal share: a list of values, read by the way they are written."""
+
+    values: Sequence[Known]
+    unit: str = field(default="", kw_only=True)
+    default: Known | None = field(default=None, kw_only=True)
+
+    kind: ClassVar[str]
+    noun: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str):
+            raise SpaceError(f"{self.noun} must be a list of values, but got {self.values!r}")
+        object.__setattr__(self, "values", tuple(self.values))
+        if len(self._by_text) < max(2, len(self.values)):
+            raise SpaceError(f"{self.noun} must be two or more different values, but got {list(self.values)!r}")
+        for value in self.values:
+            if cells.is_unknown(value):
+                raise SpaceError(f"no value can be called {value!r}: that is read as unknown")
+        _check_default(self)
+
+    @cached_property
+    def _by_text(self) -> dict[str, int]:
+        return {cells.text(value).strip(): index for index, value in enumerate(self.values)}
+
+    @property
+    def levels(self) -> int:
+        """How many values it can take."""
+        return len(self.values)
+
+    def read(self, value: object) -> Cell:
+        """The value that a cell of a table names; CellError if there is none."""
+        if cells.is_unknown(value):
+            return None
+        if isinstance(value, np.generic):
+            value = value.item()
+        typed = cells.text(value).strip() if isinstance(value, bool | int | float | str) else str(value)
+        if typed in self._by_text:
+            return self.values[self._by_text[typed]]
+        near = difflib.get_close_matches(typed, self._by_text, n=3)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise CellError(f"expected one of {', '.join(self._by_text)}, but got {value!r}{hint}")
+
+    def contains(self, value: Known) -> bool:
+        """Whether it is one of the values."""
+        return value in self.values
+
+    @property
+    def range_text(self) -> str:
+        """The values as an error message shows them."""
+        return "{" + ", ".join(self._by_text) + "}"
+
+    def index(self, value: Known) -> int:
+        """The place of a value among all, from 0."""
+        return self._by_text[cells.text(value).strip()]
+
+    def tidy(self, value: Known) -> Known:
+        """The value as it is."""
+        return value
+
+
+@dataclass(frozen=True)
+class Categorical(_Choice):
+    """One of several values without an order.
+
+    >>> Categorical(["water", "oil", "air"]).to_unit("oil")
+    [0.0, 1.0, 0.0]
+    """
+
+    kind: ClassVar[str] = "categorical"
+    noun: ClassVar[str] = "categories"
+
+    @property
+    def width(self) -> int:
+        """How many columns of the cube it has: one for each value."""
+        return len(self.values)
+
+    def to_unit(self, value: Known) -> list[float]:
+        """1 in the column of the value, 0 in the others."""
+        index = self.index(value)
+        return [float(column == index) for column in range(self.width)]
+
+    def from_unit(self, columns: Sequence[float] | Array) -> Known:
+        """The value whose column is largest."""
+        return self.values[int(np.argmax(np.asarray(columns)))]
+
+    def snap(self, columns: Array) -> Array:
+        """The nearest admissible places of the cube.  (..., width)"""
+        return np.asarray(np.eye(self.width)[np.argmax(columns, axis=-1)])
+
+    def every(self) -> list[list[float]]:
+        """Every value's place in the cube."""
+        return [self.to_unit(value) for value in self.values]
+
+    def neighbors(self, columns: Array) -> list[list[float]]:
+        """The other values."""
+        here = int(np.argmax(columns))
+        return [row for index, row in enumerate(np.eye(self.width).tolist()) if index != here]
+
+    def expand(self, places: Array) -> Array:
+        """Positions in [0, 1], spread evenly over the values.  (...) -> (..., width)"""
+        index = np.clip(np.floor(places * self.width), 0, self.width - 1).astype(int)
+        return np.asarray(np.eye(self.width)[index])
+
+
+@dataclass(frozen=True)
+class Ordinal(_Choice):
+    """One of several values in an order, numbers or words: from one to the next is one step, whatever they are.
+
+    >>> Ordinal([1, 2, 5, 10, 20]).to_unit(5), Ordinal(["low", "medium", "high"]).from_unit([0.9])
+    ([0.5], 'high')
+    """
+
+    kind: ClassVar[str] = "ordinal"
+    noun: ClassVar[str] = "ordered levels"
+    width: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.numeric and list(self.values) not in (
+            sorted(self.values, key=float),
+            sorted(self.values, key=float)[::-1],
+        ):
+            raise SpaceError(f"ordered levels that are numbers must rise or fall, but got {list(self.values)!r}")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether all its values are numbers."""
+        return not any(isinstance(value, str | bool) for value in self.values)
+
+    def to_unit(self, value: Known) -> list[float]:
+        """The value's rank, from 0 for the first to 1 for the last."""
+        return [self.index(value) / (len(self.values) - 1)]
+
+    def from_unit(self, columns: Sequence[float] | Array) -> Known:
+        """The nearest value by rank."""
+        return self.values[round(min(max(float(columns[0]), 0.0), 1.0) * (len(self.values) - 1))]
+
+    def axis(self, name: str) -> Axis:
+        """Its numbers, as a constraint sees them."""
+        numbers = tuple(sorted(float(value) for value in self.values))
+        return Axis(name, numbers[0], numbers[-1], levels=numbers)
+
+    def numbers(self, columns: Array) -> Array:
+        """The numbers at places of the cube, between levels too.  (..., 1) -> (...)"""
+        ranks = np.linspace(0, 1, len(self.values))
+        return np.asarray(np.interp(columns[..., 0], ranks, np.array(self.values, dtype=float)))
+
+    def slope(self, columns: Array) -> float:
+        """Levels are apart: there is nothing between them to move along."""
+        return 0.0
+
+    def places(self, numbers: Array) -> Array:
+        """The places of numbers in the cube.  (...) -> (..., 1)"""
+        ranks, values = np.linspace(0, 1, len(self.values)), np.array(self.values, dtype=float)
+        order = values.argsort()
+        return np.asarray(np.interp(numbers, values[order], ranks[order]))[..., None]
+
+    def snap(self, columns: Array) -> Array:
+        """The nearest admissible places of the cube.  (..., 1)"""
+        steps = len(self.values) - 1
+        return np.asarray(np.round(np.clip(columns, 0.0, 1.0) * steps) / steps)
+
+    def every(self) -> list[list[float]]:
+        """Every value's place in the cube."""
+        return [self.to_unit(value) for value in self.values]
+
+    def neighbors(self, columns: Array) -> list[list[float]]:
+        """The other values, or those 1, 2, 4, 8, ... ranks away where there are many."""
+        count, here = len(self.values), round(float(columns[0]) * (len(self.values) - 1))
+        steps = [2**k for k in range(count.bit_length())]
+        indices = range(count) if count <= FEW else [here + s for step in steps for s in (-step, step)]
+        return [[index / (count - 1)] for index in indices if index != here and 0 <= index < count]
+
+    def expand(self, places: Array) -> Array:
+        """Positions in [0, 1], spread evenly over the values.  (...) -> (..., 1)"""
+        index = np.clip(np.floor(places * len(self.values)), 0, len(self.values) - 1)
+        return np.asarray(index / (len(self.values) - 1))[..., None]
+
+
+def _check_default(parameter: Any) -> None:
+    """What blanks are taken for must be a value that the parameter can read, inside its bounds or not."""
+    if parameter.default is None:
+        return
+    try:
+        value = parameter.read(parameter.default)
+        if not isinstance(value, Known):
+            raise CellError(f"it must be a plain value, but got {parameter.default!r}")
+        parameter.to_unit(value)
+    except CellError as error:
+        raise SpaceError(f"`default`: {error}") from None
+    object.__setattr__(parameter, "default", value)
+
+
+Parameter: TypeAlias = Real | Integer | Categorical | Ordinal

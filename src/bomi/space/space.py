@@ -1,0 +1,256 @@
+"""Named parameters with constraints, and the map to and from the unit cube.
+
+A space of p parameters is the cube [0, 1]^d with d >= p, and `columns` says which columns are whose.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomi.errors import SpaceError
+from bomi.space.cells import Cell, Known
+from bomi.space.linear import Linear
+from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
+from bomi.space.polytope import Mask, Polytope
+
+RESERVED = "asked."  # the column prefix for what was asked of a parameter
+IDENTITY = "id"  # the column that names an experiment
+
+
+def _parameter(name: str, spec: object) -> Parameter:
+    if isinstance(spec, Real | Integer | Categorical | Ordinal):
+        return spec
+    try:
+        if isinstance(spec, tuple) and len(spec) == 2:
+            return Real(*spec)
+        if isinstance(spec, list):
+            return Categorical(spec)
+    except SpaceError as error:
+        raise SpaceError(f"parameter {name!r}: {error}") from None
+    raise SpaceError(
+        f"parameter {name!r} must be a Real, an Integer, a Categorical, an Ordinal, a (low, high) tuple or a "
+        f"list of values, but got {spec!r}"
+    )
+
+
+class Space:
+    """The parameters of an experiment, by name.
+
+    >>> space = Space({"temperature": (20, 400), "quench": ["water", "oil"]})
+    >>> space.to_unit({"temperature": 115, "quench": "oil"})
+    array([0.25, 0.  , 1.  ])
+    """
+
+    def __init__(self, parameters: Mapping[str, Any], *, constraints: Sequence[Linear] = ()) -> None:
+        if not isinstance(parameters, Mapping) or not parameters:
+            raise SpaceError(f"a space needs a mapping of name to parameter, but got {parameters!r}")
+        for name in parameters:
+            if not isinstance(name, str) or not name.strip() or name.startswith(RESERVED) or name == IDENTITY:
+                raise SpaceError(
+                    f"a parameter's name must be a text other than {IDENTITY!r} that does not start with {RESERVED!r}, "
+                    f"but got {name!r}"
+                )
+        made = {name: _parameter(name, spec) for name, spec in parameters.items()}
+        self.parameters: Mapping[str, Parameter] = MappingProxyType(made)
+        self.names: tuple[str, ...] = tuple(made)
+        self.constraints = tuple(constraints)
+        if self.polytope is not None:
+            self.polytope.check()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Space)
+            and list(self.parameters.items()) == list(other.parameters.items())
+            and self.constraints == other.constraints
+        )
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.parameters.items()), self.constraints))
+
+    def __repr__(self) -> str:
+        beside = f", constraints={list(self.constraints)!r}" if self.constraints else ""
+        return f"Space({dict(self.parameters)!r}{beside})"
+
+    @cached_property
+    def columns(self) -> tuple[slice, ...]:
+        """Each parameter's columns of the cube."""
+        ends = np.cumsum([0, *(parameter.width for parameter in self.parameters.values())])
+        return tuple(slice(int(a), int(b)) for a, b in itertools.pairwise(ends))
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """The parameter that each column of the cube belongs to.  (d,)"""
+        return np.repeat(np.arange(len(self)), [p.width for p in self.parameters.values()])
+
+    @property
+    def dim(self) -> int:
+        """How many columns the cube has."""
+        return len(self.groups)
+
+    def to_unit(self, values: Mapping[str, Known]) -> Array:
+        """The place of a setting in the cube.  (d,)"""
+        return np.array([u for name, p in self.parameters.items() for u in p.to_unit(values[name])])
+
+    def from_unit(self, place: Array) -> dict[str, Known]:
+        """The setting at a place of the cube."""
+        return {
+            name: p.from_unit(place[part])
+            for (name, p), part in zip(self.parameters.items(), self.columns, strict=True)
+        }
+
+    def setting(self, place: Array) -> dict[str, Known]:
+        """The setting at a place of the cube, in round numbers that a person can dial."""
+        exact = self.from_unit(place)
+        tidy = {name: self.parameters[name].tidy(value) for name, value in exact.items()}
+        return tidy if self.polytope is None else self._tidied(exact, tidy)
+
+    def snap(self, places: Array) -> Array:
+        """The nearest admissible places of the cube.  (..., d)"""
+        parts = zip(self.parameters.values(), self.columns, strict=True)
+        return np.concatenate([p.snap(places[..., part]) for p, part in parts], axis=-1)
+
+    def expand(self, places: Array) -> Array:
+        """Positions of [0, 1]^p, one for each parameter, as admissible places of the cube.  (..., p) -> (..., d)"""
+        return np.concatenate([p.expand(places[..., j]) for j, p in enumerate(self.parameters.values())], axis=-1)
+
+    # --- constraints -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def polytope(self) -> Polytope | None:
+        """The settings that keep the constraints, of the parameters these speak of; None without constraints."""
+        axes = {}
+        for constraint in self.constraints:
+            if not isinstance(constraint, Linear):
+                raise SpaceError(f"a constraint must be a Linear, but got {constraint!r}")
+            for name in constraint.terms:
+                parameter = self.parameters.get(name)
+                if parameter is None:
+                    near = difflib.get_close_matches(name, self.names, n=1)
+                    hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(self.names)}"
+                    raise SpaceError(f"the constraint {constraint} speaks of {name!r}, which is no parameter; {hint}")
+                if isinstance(parameter, Categorical) or (isinstance(parameter, Ordinal) and not parameter.numeric):
+                    raise SpaceError(
+                        f"the constraint {constraint} speaks of {name!r}, which is no number but one of "
+                        f"{parameter.range_text}"
+                    )
+                axes[name] = parameter.axis(name)
+        ordered = [axes[name] for name in self.names if name in axes]
+        return Polytope(self.constraints, ordered) if ordered else None
+
+    @cached_property
+    def constrained(self) -> NDArray[np.int64]:
+        """The parameters that a constraint speaks of.  (k,)"""
+        spoken = {name for constraint in self.constraints for name in constraint.terms}
+        return np.array([j for j, name in enumerate(self.names) if name in spoken], dtype=np.int64)
+
+    @cached_property
+    def _constrained(self) -> list[tuple[Any, slice]]:
+        parameters = list(self.parameters.values())
+        return [(parameters[j], self.columns[j]) for j in self.constrained]
+
+    def numbers(self, places: Array) -> Array:
+        """The constrained parameters' numbers at places of the cube.  (..., d) -> (..., k)"""
+        return np.stack([parameter.numbers(places[..., part]) for parameter, part in self._constrained], -1)
+
+    def slopes(self, place: Array) -> Array:
+        """How fast the constrained parameters' numbers change along their columns.  (d,) -> (k,)"""
+        return np.array([parameter.slope(place[part]) for parameter, part in self._constrained])
+
+    def with_numbers(self, places: Array, numbers: Array) -> Array:
+        """Places of the cube with other numbers of the constrained parameters.  (..., d), (..., k) -> (..., d)"""
+        moved = places.copy()
+        for i, (parameter, part) in enumerate(self._constrained):
+            moved[..., part] = parameter.places(numbers[..., i])
+        return moved
+
+    def holds(self, places: Array) -> Mask:
+        """Whether places of the cube keep all constraints, up to rounding.  (m, d) -> (m,)"""
+        if self.polytope is None:
+            return np.ones(len(places), dtype=bool)
+        return self.polytope.holds(self.numbers(places))
+
+    def put_right(self, places: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
+        """The nearest admissible places that keep the constraints, moving only parameters that are free; a place that
+        cannot is only made admissible.  (m, d), (m, p) -> (m, d)"""
+        if self.polytope is None or not len(places):
+            return places
+        mine = None if free is None else free[:, self.constrained]
+        numbers = self.numbers(places)
+        if mine is None:
+            numbers = np.clip(numbers, self.polytope.low, self.polytope.high)
+        right = self.polytope.put_right(numbers, mine, thorough=thorough)
+        possible = ~np.isnan(right).any(-1)
+        moved = places.copy()
+        moved[possible] = self.with_numbers(places[possible], right[possible])
+        return moved
+
+    def draw(self, count: int, rng: np.random.Generator) -> Array:
+        """Random admissible places of the cube that keep the constraints.  (count, d)"""
+        places = self.expand(rng.random((count, len(self))))
+        if self.polytope is None:
+            return places
+        return self.with_numbers(places, self.polytope.draw(count, rng))
+
+    def broken(self, values: Mapping[str, Cell]) -> list[Linear]:
+        """The constraints that a setting breaks, as far as its values are known."""
+        if self.polytope is None:
+            return []
+        known = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+        slack = self.polytope.slack.tolist()
+        return [
+            one
+            for one, slack in zip(self.constraints, slack, strict=True)
+            if all(name in known for name in one.terms)
+            and not one.lower - slack <= one.total(known) <= one.upper + slack
+        ]
+
+    def _tidied(self, exact: dict[str, Known], tidy: dict[str, Known]) -> dict[str, Known]:
+        """Round numbers that keep the constraints as well: a fixed sum by its roomiest term, a limit by rounding the
+        other way; the exact numbers where that does not do."""
+        tidy = dict(tidy)
+        for one in self.constraints:
+            moving = [name for name in one.terms if self.parameters[name].levels is None]
+            total = one.total(tidy)  # type: ignore[arg-type]
+            if one.equals is not None and moving and total != one.equals:
+                room = {name: _room(self.parameters[name], tidy[name]) for name in moving}
+                name = max(moving, key=lambda name: room[name])
+                rest = Decimal(repr(float(one.equals))) - sum(
+                    Decimal(repr(float(c))) * Decimal(repr(float(tidy[other])))
+                    for other, c in one.terms.items()
+                    if other != name
+                )
+                tidy[name] = float(round(rest / Decimal(repr(float(one.terms[name]))), 12))
+            elif not one.lower <= total <= one.upper and moving:
+                down = total > one.upper
+                for name in moving:
+                    tidy[name] = _rounded(self.parameters[name], exact[name], down=down == (one.terms[name] > 0))
+        fine = all(self.parameters[name].contains(value) for name, value in tidy.items())
+        return tidy if fine and not self.broken(tidy) else exact
+
+
+def _room(parameter: Parameter, value: Known) -> float:
+    """How far a value is from the ends of its range, as a share of it."""
+    assert isinstance(parameter, Real | Integer)
+    return min(float(value) - parameter.low, parameter.high - float(value)) / (parameter.high - parameter.low)
+
+
+def _rounded(parameter: Parameter, value: Known, *, down: bool) -> float:
+    """A number rounded down or up to a millionth of its range, and not beyond it."""
+    assert isinstance(parameter, Real | Integer)
+    digits = 6 - math.floor(math.log10(parameter.high - parameter.low))
+    unit = Decimal(10) ** -digits
+    rounded = float(Decimal(repr(float(value))).quantize(unit, ROUND_FLOOR if down else ROUND_CEILING))
+    return min(max(rounded, parameter.low), parameter.high)

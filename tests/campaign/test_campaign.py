@@ -1,0 +1,266 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bomi import Categorical, Integer, Linear, Ordinal, Real, Space
+from bomi.campaign import Campaign, append, campaign_path, guess, read_experiments, summarize
+from bomi.campaign.sheet import parse_sheet
+from bomi.data.objectives import Objective
+from bomi.errors import BomiError, FileError
+
+from .conftest import TOML
+
+HERE = Path("lab.csv")
+
+
+def test_reads_every_kind_of_parameter(campaign):
+    assert campaign == Campaign(
+        Space(
+            {
+                "temperature": Real(20, 400, unit="°C"),
+                "time": Real(60, 21600, log=True),
+                "passes": Integer(1, 8),
+                "quench": Categorical(["water", "oil", "air"]),
+            }
+        ),
+        (Objective("strength"),),
+    )
+
+
+names = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Z"]), min_size=1, max_size=8).filter(
+    lambda name: name[0] not in "=+-@" and name != "id" and name.strip() == name and not name.startswith("asked.")
+)
+bounds = st.tuples(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+reals = st.builds(lambda pair, unit: Real(*pair, unit=unit), bounds.filter(lambda pair: pair[0] < pair[1]), names)
+logs = st.builds(lambda low, by: Real(low, low * by, log=True), st.floats(1e-9, 1e9), st.floats(2, 1e9))
+integers = st.builds(lambda low, by: Integer(low, low + by, step=1), st.integers(-999, 999), st.integers(1, 99))
+categories = st.lists(names.filter(lambda name: name.lower() not in ("na", "nan", "n/a", "?")), min_size=2, unique=True)
+parameters = st.one_of(reals, logs, integers, categories.map(Categorical))
+
+
+@given(
+    st.dictionaries(names, parameters, min_size=1, max_size=4),
+    names,
+    st.sampled_from(["maximize", "minimize", "target"]),
+)
+def test_any_campaign_written_reads_back(tmp_path_factory, parameters, objective, goal):
+    if objective in parameters:
+        return
+    wanted = Objective(objective, goal, 7.5 if goal == "target" else None, "MPa")
+    campaign = Campaign(Space(parameters), (wanted,), "drop", "keep")
+    path = tmp_path_factory.getbasetemp() / "written.toml"
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('name = "strength"', "nam = 3", r"\[objective\] unknown key 'nam'; did you mean 'name'\?"),
+        ('name = "strength"', "", r"\[objective\] needs name"),
+        ('name = "strength"', "name = 3", "name must be a text in quotes, but got 3"),
+        ('name = "strength"', 'name = "time"', "a name of its own, that no parameter or column has, but got 'time'"),
+        ('name = "strength"', 'name = "strength"\ngoal = "max"', '"maximize" or "minimize" or "target", but got "max"'),
+        (
+            'name = "strength"',
+            'name = "strength"\ngoal = "target"',
+            'goal = "target" and target = a number go together',
+        ),
+        ('name = "strength"', 'name = "strength"\ntarget = 7', "go together, but got goal = .maximize. and target = 7"),
+        ('name = "strength"', 'name = "strength"\n[objectives.cost]\ngoal = "minimize"', r"both \[objective\] and"),
+        ('[objective]\nname = "strength"', '[objectives.cost]\ngoal = "least"', r"\[objectives.cost\] goal must be"),
+        ('[objective]\nname = "strength"', "[objectives]\ncost = 3", r"\[objectives.cost\] must be a section"),
+        ('[objective]\nname = "strength"', "[objectives.cost]\nname = 3", "unknown key 'name'"),
+        ('[objective]\nname = "strength"', "[objectives.time]\nunit = 's'", "that no parameter or column has"),
+        ('name = "strength"', 'name = "strength"\n[method]\nnme = 1', "unknown key 'nme'; did you mean 'name'"),
+        ("[objective]", "out_of_bounds = 3\n[objective]", 'out_of_bounds must be "error" or "keep", but got 3'),
+        ("[objective]", "[objectiv]", "unknown key 'objectiv'; did you mean 'objective'"),
+        ("[objective]", "objective = 3\n[x]", "objective must be a section"),
+        ("range = [20, 400]", "range = [400, 20]", r"\[parameters.temperature\] `low < high` must hold"),
+        ("range = [20, 400]", "range = [400]", r"needs range = \[low, high\], but got \[400\]"),
+        ("range = [20, 400]", 'range = ["a", 400]', "`low` must be a finite number, but got 'a'"),
+        ("range = [20, 400]", "range = [20, inf]", "`high` must be a finite number, but got inf"),
+        ("range = [20, 400]", "ranges = [20, 400]", "did you mean 'range'"),
+        ("range = [20, 400]", "range = [20, 400]\nstep = 'a'", "step must be a number"),
+        ("range = [60, 21600]", "range = [0, 21600]", "log scale needs `low > 0`"),
+        ('scale = "log"', 'scale = "ln"', 'scale must be "linear" or "log", but got "ln"'),
+        ('type = "integer"', 'type = "int"', "type must be"),
+        ('["water", "oil", "air"]', '["water"]', "two or more different values"),
+        ('["water", "oil", "air"]', '["water", "=1+1"]', "run '=1\\+1' as a formula"),
+        ('["water", "oil", "air"]', '["water", [1]]', "texts or numbers"),
+        ("[parameters.quench]", "[parameters.quench", r"no valid TOML.*line 17"),
+        ("[parameters.quench]", "[parameters.'asked.x']", "does not start with 'asked.'"),
+        ("[parameters.quench]", "[parameters.time]", "no valid TOML"),
+    ],
+)
+def test_what_is_wrong_is_told(tmp_path, before, after, said):
+    path = tmp_path / "campaign.toml"
+    path.write_text(TOML.replace(before, after, 1), encoding="utf-8")
+    with pytest.raises(FileError, match=said) as caught:
+        Campaign.read(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_several_objectives_written_read_back(tmp_path):
+    wanted = Objective("yield", unit="%"), Objective("impurity (ppm)", "minimize"), Objective("pH", "target", 7.0)
+    campaign = Campaign(Space({"x": (0, 1)}), wanted)
+    path = tmp_path / "campaign.toml"
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+    assert campaign.wish == "maximize yield, minimize impurity (ppm), pH near 7"
+
+
+def test_all_problems_at_once(tmp_path):
+    path = tmp_path / "campaign.toml"
+    path.write_text('[objectve]\n[parameters.a]\nrange = [2, 1]\n[parameters.b]\nvalues = "x"\n')
+    with pytest.raises(FileError) as caught:
+        Campaign.read(path)
+    assert len(str(caught.value).splitlines()) == 4
+
+
+def test_a_table_without_a_campaign_is_told_what_to_do(tmp_path):
+    table = tmp_path / "lab.csv"
+    with pytest.raises(FileError, match=r"there is no file .*lab\.csv"):
+        campaign_path(table)
+    table.write_text("a,b\n")
+    with pytest.raises(FileError, match="bomi init"):
+        campaign_path(table)
+    assert campaign_path(table, tmp_path / "other.toml") == tmp_path / "other.toml"
+
+
+SHEET = """id;temperature (°C);time;passes;quench;operator;strength
+1;300,5;60;1;water;ann;10,2
+2;;100;2;oil;bob;11,5
+3;300±15;9000;3;oil;ann;failed
+4;290..310;80;2;water;;
+5;411;80;2;water;bob;3
+"""
+
+
+def test_a_guess(tmp_path):
+    found = guess(parse_sheet(HERE, SHEET.encode()))
+    assert found.campaign == Campaign(
+        Space(
+            {
+                "temperature (°C)": Real(290, 420, unit="°C"),
+                "time": Real(60, 9000, log=True),
+                "passes": Integer(1, 3),
+                "quench": Categorical(["water", "oil"]),
+            }
+        ),
+        (Objective("strength"),),
+    )
+    assert found.unused == ("id", "operator")
+    path = tmp_path / "campaign.toml"
+    path.write_text(found.text(), encoding="utf-8")
+    assert Campaign.read(path) == found.campaign
+    assert guess(parse_sheet(HERE, SHEET.encode()), objective="passes").campaign.objective == "passes"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\nx,y\n", "no column of numbers"),
+        ("a,b\n1,2\n1,3\n", "no column that could be a parameter"),
+        ("a,a\n1,2\n", "more than one column is called 'a'"),
+    ],
+)
+def test_what_cannot_be_guessed_is_told(text, said):
+    with pytest.raises(FileError, match=said):
+        guess(parse_sheet(HERE, text.encode()))
+    with pytest.raises(FileError, match="did you mean 'strength'"):
+        guess(parse_sheet(HERE, SHEET.encode()), objective="strengh")
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, unique=True))
+def test_a_guessed_range_holds_every_number(numbers):
+    text = "a,y\n" + "".join(f"{number!r},1\n" for number in numbers)
+    try:
+        parameter = guess(parse_sheet(HERE, text.encode())).campaign.space.parameters["a"]
+    except BomiError:
+        assert max(numbers) - min(numbers) == float("inf") or max(abs(n) for n in numbers) > 1e300
+    else:
+        assert all(parameter.contains(number) for number in numbers)
+
+
+# --- ordered levels, defaults, constraints ---
+
+MIXED = """
+[objective]
+name = "y"
+
+[parameters.a]
+range = [0, 1]
+default = 0.25
+
+[parameters.b]
+range = [0, 1]
+
+[parameters.dose]
+type = "ordinal"
+values = [1, 2, 5, 10]
+
+[[constraints]]
+terms = {a = 1, b = 2}
+max = 1.5
+
+[[constraints]]
+terms = {a = 1, dose = 0.1}
+min = 0.2
+max = 1.25
+"""
+
+
+def test_ordered_levels_defaults_and_constraints_come_back_as_written(tmp_path):
+    path = tmp_path / "campaign.toml"
+    path.write_text(MIXED, encoding="utf-8")
+    campaign = Campaign.read(path)
+    assert campaign.space == Space(
+        {"a": Real(0, 1, default=0.25), "b": (0, 1), "dose": Ordinal([1, 2, 5, 10])},
+        constraints=[Linear({"a": 1, "b": 2}, max=1.5), Linear({"a": 1, "dose": 0.1}, min=0.2, max=1.25)],
+    )
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("max = 1.5", "maxx = 1.5", "[constraints 1] unknown key 'maxx'; did you mean 'max'?"),
+        ("max = 1.5", "", "[constraints 1] a constraint needs min or max or both, or equals alone"),
+        ("terms = {a = 1, b = 2}", "", "[constraints 1] needs terms = {a = 1, b = 2}"),
+        (
+            "dose = 0.1}",
+            "doze = 0.1}",
+            "[constraints 2] terms speak of 'doze', which is no parameter; did you mean",
+        ),
+        ("dose = 0.1}", 'dose = "x"}', "[constraints 2] the coefficient of 'dose' must be a number"),
+        ("max = 1.5", "min = 4", "a + 2 b >= 4 cannot be kept: within the ranges a + 2 b is at most 3"),
+        ("[[constraints]]\nterms = {a = 1, b", "[constraints]\nterms = {a = 1, b", "valid TOML"),
+        ("default = 0.25", 'default = "?"', "[parameters.a] `default`: it must be a plain value"),
+        ("values = [1, 2, 5, 10]", "values = [1, 5, 2]", "[parameters.dose] ordered levels that are numbers must rise"),
+    ],
+)
+def test_what_is_wrong_with_a_constraint_is_told_with_its_place(tmp_path, old, new, message):
+    path = tmp_path / "campaign.toml"
+    path.write_text(MIXED.replace(old, new), encoding="utf-8")
+    with pytest.raises(BomiError) as error:
+        Campaign.read(path)
+    assert message in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_a_table_may_lack_a_column_with_a_default_and_rows_may_break_a_constraint(tmp_path):
+    (tmp_path / "campaign.toml").write_text(MIXED, encoding="utf-8")
+    table = tmp_path / "lab.csv"
+    table.write_text("b,dose,y\n0.5,1,3\n0.9,10,4\n?,5,\n", encoding="utf-8")
+    campaign = Campaign.read(tmp_path / "campaign.toml")
+    experiments = read_experiments(table, campaign)
+    assert [row.recorded["a"] for row in experiments.rows] == [0.25] * 3
+    assert summarize(experiments).broken == ("row 3 breaks the constraint a + 2 b <= 1.5: it has 2.05",)
+    append(table, campaign, [{"a": 0.5, "b": 0.25, "dose": 2}])
+    rows = read_experiments(table, campaign).rows
+    assert dict(rows[-1].asked) == {"a": 0.5, "b": 0.25, "dose": 2}
+    assert [row.recorded["a"] for row in rows] == [0.25, 0.25, 0.25, 0.5]

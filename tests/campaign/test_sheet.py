@@ -1,0 +1,202 @@
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bomi.campaign.sheet import is_formula, parse_sheet, read_sheet
+from bomi.errors import FileError
+
+HERE = Path("lab.csv")
+
+controls = [chr(code) for code in range(32) if chr(code) not in "\t\n\r"]
+typed = st.text(st.characters(codec="utf-8", exclude_characters=controls), max_size=12)
+separators = st.sampled_from([",", ";", "\t"])
+line_ends = st.sampled_from(["\n", "\r\n", "\r"])
+
+
+@st.composite
+def tables(draw):
+    width = draw(st.integers(2, 5))
+    header = [f"c{j}" for j in range(width)]
+    return header, draw(st.lists(st.lists(typed, min_size=width, max_size=width), max_size=6))
+
+
+def write(header, rows, separator, line_end, quoted):
+    def cell(text):
+        needed = quoted or any(mark in text for mark in (separator, '"', "\n", "\r"))
+        return '"' + text.replace('"', '""') + '"' if needed else text
+
+    return "".join(separator.join(map(cell, row)) + line_end for row in [header, *rows])
+
+
+@given(tables(), separators, line_ends, st.sampled_from(["utf-8", "utf-8-sig"]), st.booleans())
+def test_any_table_reads_back_and_keeps_every_byte_when_rows_and_columns_are_added(
+    table, separator, line_end, encoding, quoted
+):
+    header, rows = table
+    content = write(header, rows, separator, line_end, quoted).encode(encoding)
+    sheet = parse_sheet(HERE, content, header)
+    kept = [row for row in rows if any(cell.strip() for cell in row)]
+    assert list(sheet.header) == header
+    assert sheet.rows == kept
+    assert sheet.separator == separator
+
+    more = sheet.append([], [{"c0": "1", "c1": "x"}])
+    assert without_added(more, header, "") == content
+
+    wider = sheet.append(["asked.c0"], [{"c0": "1", "asked.c0": "2"}])
+    read = parse_sheet(HERE, wider, header)
+    assert list(read.header) == [*header, "asked.c0"]
+    assert read.rows == [*([*row, ""] for row in kept), ["1", *[""] * (len(header) - 1), "2"]]
+    assert without_added(wider, header, "asked.c0") == content
+
+
+def without_added(content, names, column):
+    """Take the last row, and the last cell of each record, off the raw lines again: what the person typed."""
+    sheet = parse_sheet(HERE, content, names)
+    lines = list(sheet.lines)
+    del lines[sheet.ends[-2] : sheet.ends[-1]]
+    if column:
+        for place, end in enumerate(sheet.ends[:-1]):
+            body = lines[end - 1].rstrip("\r\n")
+            added = sheet.separator + (column if place == 0 else "")
+            assert body.endswith(added)
+            lines[end - 1] = body.removesuffix(added) + lines[end - 1][len(body) :]
+    return "".join(lines).encode(sheet.encoding)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_table_or_a_clear_error(content):
+    with suppress(FileError):
+        sheet = parse_sheet(HERE, content)
+        assert "".join(sheet.lines).encode(sheet.encoding) == content
+
+
+def test_windows_1252_is_read_with_a_note_and_written_back():
+    content = "temp °C;note\r\n20;größer\r\n".encode("cp1252")
+    sheet = parse_sheet(HERE, content)
+    assert sheet.columns == {"temp °C": ["20"], "note": ["größer"]}
+    assert sheet.notes == ("not UTF-8: read as Windows-1252",)
+    assert sheet.append([], [{"note": "süß"}]) == content + ";süß\r\n".encode("cp1252")
+    with pytest.raises(FileError, match="save it as UTF-8"):
+        sheet.append([], [{"note": "日本"}])
+
+
+def test_blank_lines_and_trailing_empty_columns_stay_and_rows_go_before_trailing_blank_ones():
+    content = b"\n a , b ,,\r\n1,2,,\r\n\r\n3,4\r\n,,,\r\n\r\n"
+    sheet = parse_sheet(HERE, content)
+    assert sheet.columns == {"a": ["1", "3"], "b": ["2", "4"]}
+    assert sheet.numbers == [3, 5]
+    assert sheet.append(["asked.a"], [{"a": "5", "asked.a": "6"}]) == (
+        b"\n a , b ,,,asked.a\r\n1,2,,,\r\n\r\n3,4,,,\r\n5,,,,6\r\n,,,\r\n\r\n"
+    )
+
+
+def test_a_last_line_without_an_end_gets_one_before_new_rows():
+    assert parse_sheet(HERE, b"a,b\n1,2").append([], [{"a": "3"}]) == b"a,b\n1,2\n3,\n"
+    assert parse_sheet(HERE, b"a,b").append([], [{"a": "3"}]) == b"a,b\n3,\n"
+
+
+def test_a_quoted_cell_over_several_lines_is_one_row_called_by_its_first_line():
+    sheet = parse_sheet(HERE, b'a,b\n1,"x\ny"\n2,z\n')
+    assert sheet.columns == {"a": ["1", "2"], "b": ["x\ny", "z"]}
+    assert sheet.numbers == [2, 4]
+    assert sheet.append(["c"], []) == b'a,b,c\n1,"x\ny",\n2,z,\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [
+        ("a,b\n1,2\n", ","),
+        ("a;b\n1,5;2,5\n", ";"),
+        ("a\tb\n1,5\t2;5\n", "\t"),
+        ("a, in °C;b\n1,5;2\n", ";"),
+        ("a,b; or c\n1,2\n", ","),
+        ('"a;b",c\n1,2\n', ","),
+        ("sep=;\na,x;b\n1;2\n", ";"),
+        ("a\n1\n", ","),
+        ("note;a,b\nx;1,2\n", ";"),
+    ],
+)
+def test_separators(text, separator):
+    assert parse_sheet(HERE, text.encode()).separator == separator
+
+
+def test_expected_names_decide_between_separators():
+    text = b"x;a,b\n1;2,3\n"
+    assert parse_sheet(HERE, text, ["b"]).separator == ","
+    assert parse_sheet(HERE, text, ["x"]).separator == ";"
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal"),
+    [
+        ("a;b\n1,5;2\n", ","),
+        ("a;b\n1.5;2\n", "."),
+        ("a;b\n1;2\n", ","),
+        ("a\tb\n1\t2\n", "."),
+        ("a\tb\n1,5±0,1\t2\n", ","),
+        ("a;b\n1,5;2.5\n", None),
+        ("a;b\n1,5;2..3\n", ","),
+        ("a,b\n1,2\n", "."),
+    ],
+)
+def test_decimal_marks(text, decimal):
+    assert parse_sheet(HERE, text.encode()).decimal(["a", "b"]) == decimal
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b" \n\r\n ,;\n", "is empty"),
+        (b"\xef\xbb\xbf", "is empty"),
+        (b"a,b\x00\n", "is no text"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "is no text"),
+        (b"PK\x03\x04rest", "workbook"),
+        ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        (b'a,b\n1,"2\n3,4\n', "row 2: a quote is opened and never closed"),
+        (b'a,b\n1,"2"3\n', "row 2: text follows a closing quote"),
+        (b"sep=;\n", "no header"),
+        (b"a,b\n1," + b"x" * 200_000, "row 2: field larger"),
+    ],
+)
+def test_what_is_no_table_is_told(content, said):
+    with pytest.raises(FileError, match=said):
+        parse_sheet(HERE, content)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+a", "-", "@x", "-5..-1", "\t=1", "=", "--1", "-1±2"])
+def test_formulas_are_never_written(text):
+    assert is_formula(text)
+    with pytest.raises(FileError, match="formula"):
+        parse_sheet(HERE, b"a,b\n").append([], [{"a": text}])
+
+
+@pytest.mark.parametrize("text", ["-1", "+1.5", "-1,5", "−1", "a=b", "", "1-2", "-1e-3"])
+def test_numbers_and_words_are_no_formulas(text):
+    assert not is_formula(text)
+
+
+def test_what_must_be_quoted_is():
+    sheet = parse_sheet(HERE, b"a;b\n1;2\n")
+    assert sheet.append([], [{"a": "x;y", "b": 'say "hi"'}]) == b'a;b\n1;2\n"x;y";"say ""hi"""\n'
+
+
+def test_a_workbook(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["id", "a", "b"], ["x", 1.5, None], [], [2, "300±15", 3]):
+        book.active.append(row)
+    path = tmp_path / "lab.xlsx"
+    book.save(path)
+    sheet = read_sheet(path)
+    assert sheet.columns == {"id": ["x", "2"], "a": ["1.5", "300±15"], "b": ["", "3"]}
+    assert sheet.numbers == [2, 4]
+    with pytest.raises(FileError, match="save it as CSV"):
+        sheet.append([], [])
+    path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(FileError, match="cannot be read as a workbook"):
+        read_sheet(path)

@@ -1,0 +1,31 @@
+import math
+
+import pytest
+import torch
+
+from bomi.impute.transform import Scaling, min_max
+
+
+@pytest.mark.parametrize("outcomes", [[], [3.0], [2.0, 2.0, 2.0], [1e-12, 2e-12], [1e300, -1e300, 0.0]])
+def test_targets_are_finite_and_of_order_one(outcomes):
+    values = torch.tensor(outcomes, dtype=torch.float64)
+    targets = min_max(values).to_targets(values)
+    assert targets.isfinite().all()
+    assert (targets.abs() < 10).all()
+
+
+@pytest.mark.parametrize("bend", [0.0, 0.3, 10.0])
+def test_a_prediction_is_bent_back(bend):
+    scaling = Scaling(shift=0.2, scale=1.5, center=40.0, unit=7.0, bend=bend)
+    outcomes = torch.tensor([-100.0, 40.0, 45.0, 300.0], dtype=torch.float64)
+    targets = scaling.to_targets(outcomes)
+    mean, sd = scaling.to_outcome(targets, torch.full_like(targets, 1e-6))
+    torch.testing.assert_close(mean, outcomes)
+    slope = 1e-6 * 7.0 * 1.5 * torch.hypot(torch.ones(4).double(), bend * (outcomes - 40) / 7)
+    torch.testing.assert_close(sd, slope, rtol=1e-4, atol=0)
+
+
+def test_min_max_goes_from_zero_to_one():
+    outcomes = torch.tensor([3.0, 5.0, 4.0], dtype=torch.float64)
+    assert min_max(outcomes).to_targets(outcomes).tolist() == [0.0, 1.0, 0.5]
+    assert not math.isnan(min_max(outcomes[:0]).scale)

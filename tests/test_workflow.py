@@ -1,0 +1,65 @@
+import pytest
+
+from bomi import workflow
+from bomi.campaign import Campaign, read_experiments
+
+TOML = """
+[objective]
+name = "y"
+
+[parameters.x]
+range = [0, 10]
+
+[parameters.kind]
+values = ["a", "b"]
+
+[method]
+name = "mean"
+"""
+TABLE = "id,x,kind,y\n" + "".join(f"r{i},{i},{'ab'[i % 2]},{-((i - 4) ** 2)}\n" for i in range(9)) + "gap,,?,-1\n"
+
+
+@pytest.fixture
+def study(tmp_path):
+    (tmp_path / "campaign.toml").write_text(TOML)
+    (tmp_path / "lab.csv").write_text(TABLE)
+    return workflow.load(tmp_path / "lab.csv")
+
+
+def test_advice_leaves_the_study_as_it_is_and_is_that_of_a_fresh_one(study):
+    rows = study.optimizer.observations.rows
+    workflow.gap_list(study)
+    told = []
+    advices = workflow.advise(study, 2, told.append)
+    assert told == [1, 2]
+    assert study.optimizer.observations.rows == rows
+    fresh = workflow.suggest(study.experiments.sheet.path, count=2)
+    assert [dict(advice.suggestion) for advice in advices] == [dict(advice.suggestion) for advice in fresh]
+    assert [advice.why for advice in advices] == [advice.why for advice in fresh]
+
+
+def test_gaps_come_with_their_place_in_the_table_and_their_density(study):
+    by_name = {gap.parameter: gap for gap in workflow.gap_list(study)}
+    assert {(gap.number, gap.id) for gap in by_name.values()} == {(11, "gap")}
+    assert len(by_name["x"].values) == len(by_name["x"].heights)
+    assert by_name["x"].low <= by_name["x"].middle <= by_name["x"].high
+    assert by_name["kind"].values == ("a", "b")
+    assert sum(by_name["kind"].heights) == pytest.approx(1)
+    assert by_name["kind"].middle is None
+
+
+def test_the_overview_names_the_best_row_and_slices_through_the_recommended_setting(study):
+    found = workflow.overview(study)
+    assert [one.row for one in found.recommended] == [6]
+    assert found.recommended[0].best.setting["x"] == pytest.approx(4, abs=0.7)
+    assert [one.parameter for one in found.slices["y"]] == ["x", "kind"]
+    assert found.importance["y"][0].parameter == "x"
+
+
+def test_without_a_model_the_overview_says_so(tmp_path):
+    (tmp_path / "campaign.toml").write_text(TOML.replace("mean", "random"))
+    (tmp_path / "lab.csv").write_text(TABLE)
+    campaign = Campaign.read(tmp_path / "campaign.toml")
+    found = workflow.overview(workflow.study(read_experiments(tmp_path / "lab.csv", campaign)))
+    assert (found.slices, found.importance) == ({}, {})
+    assert "no model" in found.note
