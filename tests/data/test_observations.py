@@ -309,3 +309,15 @@ def test_a_fresh_id_is_one_that_no_row_has(rows, taken):
     numbered = tuple(Row({}, id=identity) for identity in taken)
     observations = Observations(SPACE, ("strength",), (*rows, *numbered))
     assert observations.find(observations.fresh_id()) is None
+
+
+def test_a_row_has_a_key_of_its_own_and_another_once_it_changes():
+    space = Space({"x": (0, 1)})
+    one, two = Row({"x": 0.1}, id="a"), Row({"x": 0.2}, {"y": 1.0}, id="b")
+    before = Observations(space, ("y",)).add([one, two])
+    after = before.add([Row({"x": 0.1}, {"y": 2.0}, id="a"), Row({"x": 0.3}, {"y": 3.0})])
+    assert len(set(after.keys)) == 3
+    assert after.keys[1] == before.keys[1]
+    assert after.keys[0] not in before.keys
+    assert after.tried_keys == after.keys
+    assert before.tried_keys == before.keys[1:]

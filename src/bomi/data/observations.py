@@ -53,11 +53,22 @@ def default_of(space: Space, name: str) -> Known | None:
 
 @dataclass(frozen=True)
 class Observations:
-    """Everything told so far; adding gives a new value, so a failed call changes nothing."""
+    """Everything told so far; adding gives a new value, so a failed call changes nothing.
+
+    Each row has a key of its own, and gets another when it changes: whoever remembers something of a row finds it
+    again by its key, however the rows around it come and go.
+    """
 
     space: Space
     objectives: tuple[str, ...]
     rows: tuple[Row, ...] = ()
+    keys: tuple[int, ...] = ()
+    next_key: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.keys) != len(self.rows):
+            object.__setattr__(self, "keys", tuple(range(len(self.rows))))
+            object.__setattr__(self, "next_key", len(self.rows))
 
     @property
     def done(self) -> tuple[Row, ...]:
@@ -68,6 +79,11 @@ class Observations:
     def tried(self) -> tuple[Row, ...]:
         """The rows with an outcome and those that failed."""
         return tuple(row for row in self.rows if not row.pending)
+
+    @property
+    def tried_keys(self) -> tuple[int, ...]:
+        """Their keys."""
+        return tuple(key for key, row in zip(self.keys, self.rows, strict=True) if not row.pending)
 
     @property
     def pending(self) -> tuple[Row, ...]:
@@ -84,12 +100,13 @@ class Observations:
         What was asked stays known.
         """
         known: dict[str | None, int] = {row.id: i for i, row in enumerate(self.rows)}
-        merged = list(self.rows)
-        for row in rows:
+        merged, keys = list(self.rows), list(self.keys)
+        for key, row in enumerate(rows, self.next_key):
             place = known.get(row.id) if row.id is not None else None
             if place is None:
                 known[row.id] = len(merged)
                 merged.append(row)
+                keys.append(key)
                 continue
             old = merged[place]
             if old.failed or row.outcomes.keys() & old.outcomes.keys() or (old.outcomes and not row.outcomes):
@@ -101,7 +118,8 @@ class Observations:
                 outcomes={**old.outcomes, **row.outcomes},
                 errors={**old.errors, **row.errors},
             )
-        return replace(self, rows=tuple(merged))
+            keys[place] = key
+        return replace(self, rows=tuple(merged), keys=tuple(keys), next_key=max(keys, default=-1) + 1)
 
     def fresh_id(self) -> str:
         """A short id that no row has."""
