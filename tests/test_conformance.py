@@ -199,20 +199,34 @@ def test_minimizing_mirrors_maximizing(name, case):
 
 @dataclass(frozen=True)
 class Watched:
-    """A filler that notes the tables it is given."""
+    """An imputer that notes the tables it is given."""
 
-    filler: object
+    imputer: object
     seen: list[Table]
 
-    def __call__(self, table, generator, warm=None):
+    @property
+    def yields(self):
+        return self.imputer.yields
+
+    def init(self, table, rng):
         self.seen.append(table)
-        return self.filler(table, generator, warm)
+        return self.imputer.init(table, rng)
+
+    def step(self, state, table, rng):
+        self.seen.append(table)
+        return self.imputer.step(state, table, rng)
+
+    def completed(self, state):
+        return self.imputer.completed(state)
+
+    def draws(self, state, count, rng):
+        return self.imputer.draws(state, count, rng)
 
 
 @every_method
 def test_a_gap_is_never_taken_for_an_observation_later(name):
     seen = []
-    method = replace(bomi.METHODS[name], filler=Watched(bomi.METHODS[name].filler, seen))
+    method = replace(bomi.METHODS[name], imputer=Watched(bomi.METHODS[name].imputer, seen))
     optimizer = Optimizer(CUBE, method=method, seed=0)
     optimizer.tell(table(CUBE, gaps=[(0, "a"), (1, "b")]))
     missed = {(0, 0), (1, 1)}
@@ -235,11 +249,9 @@ def test_what_was_recorded_is_the_same_in_every_world(name):
     space, frame = CASES["mixed space"]
     rows = fresh(space, frame, name)._observations.done
     outcomes = torch.tensor([row.outcome for row in rows], dtype=torch.float64)
-    method = bomi.METHODS[name]
-    raw = Table.of(space, rows, outcomes)
-    scaling = method.scaling(outcomes, None, raw.inputs, space, None)
-    gappy = replace(raw, targets=scaling.to_targets(outcomes))
-    completed = method.filler(gappy, torch.Generator().manual_seed(0))
+    imputer = bomi.METHODS[name].imputer
+    gappy = Table.of(space, rows, outcomes)
+    completed = imputer.completed(imputer.init(gappy, torch.Generator().manual_seed(0)))
     recorded = gappy.inputs if completed.rows is None else gappy.inputs[completed.rows]
     assert not completed.inputs.isnan().any()
     assert ((completed.inputs >= 0) & (completed.inputs <= 1)).all()

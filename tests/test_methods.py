@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 import math
 
 import pytest
@@ -11,11 +12,13 @@ from bomi.impute.distributions import Distributions
 from bomi.impute.matrix_factorization import MatrixFactorization
 from bomi.impute.neighbors import Neighbors
 from bomi.model import fitting
-from bomi.model.surrogates import DistributionGP, PlainGP
+from bomi.model.surrogates import AdditiveGP, DistributionGP, PlainGP
 from bomi.names import DEFAULT, METHOD_NAMES
 from bomi.search import acquisition
-from bomi.search.criteria import ExpectedImprovement, UpperConfidenceBound
+from bomi.search.criteria import ACQUISITIONS, ExpectedImprovement, UpperConfidenceBound
 from bomi.search.outlook import Outlook
+from bomi.search.strategy import BestOf, MultiStart
+from bomi.search.trust_region import TrustRegion
 
 PAPER = ("bomi", "drop", "suggest", "mean", "mode", "knn", "bpmf", "ugp")
 
@@ -139,3 +142,46 @@ def test_a_method_of_one_s_own_runs():
 def test_the_names_known_without_torch_are_those_of_the_table():
     assert tuple(METHODS) == METHOD_NAMES
     assert DEFAULT in METHODS
+
+
+IMPUTERS = {name: row.imputer for name, row in METHODS.items()}
+SURROGATES = {"plain": PlainGP(), "additive": AdditiveGP(), "distributions": DistributionGP()}
+SEARCHES = {"best of": BestOf(200), "multi-start": MultiStart(TrustRegion())}
+
+
+def fits(imputer, surrogate):
+    return surrogate != "distributions" or imputer == "ugp"
+
+
+@pytest.mark.parametrize("surrogate", SURROGATES)
+@pytest.mark.parametrize("imputer", IMPUTERS)
+def test_every_imputer_goes_with_every_surrogate_that_can_learn_from_its_worlds(imputer, surrogate):
+    """Three suggestions of each combination, with every acquisition, an input lost each time."""
+    parts = {"imputer": IMPUTERS[imputer], "surrogate": SURROGATES[surrogate]}
+    if not fits(imputer, surrogate):
+        with pytest.raises(BomiError, match="learns from UncertainInputs, but the imputer makes"):
+            dataclasses.replace(METHODS["posterior"], **parts)
+        return
+    rng = torch.Generator().manual_seed(0)
+    rows = torch.rand(6, 2, generator=rng, dtype=torch.float64).tolist()
+    for acquisition_name, search in itertools.product(ACQUISITIONS, SEARCHES.values()):
+        own = dataclasses.replace(
+            METHODS["posterior"], **parts, acquisition=ACQUISITIONS[acquisition_name], search=search
+        )
+        optimizer = bomi.Optimizer({"a": (0, 1), "b": (0, 1)}, method=own, seed=0)
+        for i, (a, b) in enumerate(rows):
+            optimizer.tell({"a": a, "b": None if i == 2 else b}, -((a - 0.3) ** 2) - b)
+        for step in range(3):
+            suggestion = optimizer.ask()
+            assert not suggestion.note
+            optimizer.tell(suggestion, 0.1 * step, actual={"b": None} if step == 1 else None)
+        assert set(optimizer.best().setting) == {"a", "b"}
+        assert len(optimizer.gaps()) == 2
+
+
+def test_a_setting_is_found_in_whichever_part_has_it():
+    changed = method("knn", neighbors=2, beta_scale=0.5, points=10)
+    assert changed.filler == Neighbors(2)
+    assert changed.acquisition == UpperConfidenceBound(beta_scale=0.5)
+    assert changed.search == BestOf(10)
+    assert method("posterior", radius=0.1).search == MultiStart(TrustRegion(0.1))

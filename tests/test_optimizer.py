@@ -561,8 +561,8 @@ def drawn_in(best, *, asked=10, outcomes=1):
     table = table.assign(**dict.fromkeys(names, values))
     optimizer = Optimizer({"a": (0, 1), "b": (0, 1)}, objective=dict.fromkeys(names, "maximize"), seed=0)
     optimizer.tell(table)
-    scaling = optimizer.learned("y0")[1]
-    return scaling.bend > 0 and not scaling.from_best
+    transform = optimizer.learned("y0")[1]
+    return transform.warp > 0 and not transform.from_best
 
 
 def test_spikes_are_drawn_in_until_nothing_better_comes():

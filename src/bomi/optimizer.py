@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 import numpy as np
 import torch
-from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
+from bomi import propose
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
 from bomi.data.reading import is_failed, read_cell, read_columns, read_error, read_outcome
 from bomi.errors import BomiError, CellError, MethodError, SuggestionError, TableError
-from bomi.impute.summary import probabilities, summary, worth
-from bomi.impute.transform import Scaling
-from bomi.learning import Fit, Learner, draw_seed
+from bomi.impute.summary import gap_table
+from bomi.impute.transform import Transform
+from bomi.learning import Fit, draw_seed, learn, table_of
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
+from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
 from bomi.results import Best, Front, GapDraws, Prediction, Suggestion
 from bomi.search import acquisition as scores
 from bomi.search import candidates
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
-from bomi.search.outlook import Outlook
-from bomi.space import IDENTITY, RESERVED, Array, Categorical, Space
+from bomi.space import IDENTITY, RESERVED, Array, Space
 from bomi.space.cells import Cell, Known
+from bomi.threads import single_threaded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,39 +39,19 @@ if TYPE_CHECKING:
 
     from bomi.model.mixture import Mixture
 
-TRADE_OFFS = 9  # at least, recommended where there are several outcomes
-SMALL = 1000  # rows up to which a second thread costs more than it brings
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@cache
-def _thread_pools() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _calm(compute: Callable[Concatenate[Optimizer, P], T]) -> Callable[Concatenate[Optimizer, P], T]:
-    """Compute with one thread on a small table: many small matrices gain nothing from more, and lose a lot when other
-    programs want the cores too."""
+def _single_threaded(compute: Callable[Concatenate[Optimizer, P], T]) -> Callable[Concatenate[Optimizer, P], T]:
+    """A method that computes with one thread on a small table."""
 
     @wraps(compute)
-    def calmly(self: Optimizer, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        before = torch.get_num_threads()
-        if len(self.observations.rows) > SMALL:
+    def method(self: Optimizer, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with single_threaded(len(self.observations.rows)):
             return compute(self, *args, **kwargs)
-        torch.set_num_threads(1)
-        try:
-            with _thread_pools().limit(limits=1):  # SciPy's own
-                return compute(self, *args, **kwargs)
-        finally:
-            torch.set_num_threads(before)
 
-    return calmly
-
-
-_NEXT = 8  # points of which the likeliest to succeed is taken
-_SPARE = 64  # points drawn where one is wanted, as small spaces give the same one again
+    return method
 
 
 class Optimizer:
@@ -260,7 +239,7 @@ class Optimizer:
             raise BomiError(f"the number of suggestions must be a whole number from 1, but got {count!r}")
         return self._ask(int(count))
 
-    @_calm
+    @_single_threaded
     def _ask(self, count: int) -> list[Suggestion]:
         """The next experiments; nothing is pending before all of them are found."""
         places, note = self._next_places(count)
@@ -281,7 +260,7 @@ class Optimizer:
         asked = [*(dict(row.asked) for row in self._observations.pending), *before]
         if setting not in asked:
             return setting
-        spare = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(len(self._observations.rows)))
+        spare = candidates.space_filling(self.space, propose.SPARE, seed=self._seed_of_all_rows)
         others = [self.space.setting(place) for place in spare.numpy()]
         return next((other for other in others if other not in asked), setting)
 
@@ -290,91 +269,23 @@ class Optimizer:
         return self.method.acquisition is not None and self._learn().enough
 
     def _next_places(self, count: int) -> tuple[list[Tensor], str]:
-        """Where to experiment next, and a note if the method could not say.
-
-        Each place is chosen as if those before it had been tried and had given what is expected of them.
-        """
-        rows = len(self._observations.rows)
-        pending = self._pending_places()
-        acquisition = self.method.acquisition
-        places: list[Tensor] = []
-        if acquisition is None or not self._learn().enough:
-            for k in range(rows, rows + count):
-                taken = torch.cat([pending, *(place[None] for place in places)])
-                places.append(candidates.first_free(self.space, self._spread_points(k), taken))
-            return places, "" if acquisition is None else self._too_few()
-        t = 1 + sum(bool(row.asked) for row in self._observations.rows)
+        """Where to experiment next, and a note if the method could not say."""
+        rows, acquisition, pending = len(self._observations.rows), self.method.acquisition, self._pending_places()
+        if acquisition is None:
+            return propose.uniform(self.space, pending, count=count, first=rows, seed=self.seed), ""
         fit = self._learn()
-        outlook = fit.outlook.believe(pending) if len(pending) else fit.outlook
-        shared: Tensor | None = None
-
-        def score(outlook: Outlook, k: int) -> candidates.Score:
-            return acquisition.score(outlook, t=t + k, parameters=len(self.space))
-
-        for k in range(count):
-            taken = torch.cat([pending, *(place[None] for place in places)])
-            scouts = [score(each, k) for each in outlook.worlds()]
-            seed = self._draw_seed(rows + k)
-            if k % candidates.SHARERS == 0 and count > 1 and self.method.points is None:
-                shared = candidates.nominees(scouts, self.space, seed=seed, starts=fit.good_rows)
-            place, _ = candidates.maximize(
-                score(outlook, k),
-                self.space,
-                seed=seed,
-                starts=fit.good_rows,
-                taken=taken,
-                within=self._region(fit, t + k),
-                scouts=scouts,
-                raw=shared,
-                points=self.method.points,
-            )
-            places.append(place)
-            if k + 1 < count:
-                outlook = outlook.believe(place[None])
-        return places, ""
-
-    def _spread_points(self, rows: int) -> Tensor:
-        """Points for a method that has learned nothing yet: uniform if it never does, else evenly spread.  (m, d)"""
-        if self.method.acquisition is None:
-            return torch.from_numpy(self.space.draw(_SPARE, np.random.default_rng(self._draw_seed(rows))))
-        points = candidates.space_filling(self.space, _SPARE, seed=self._draw_seed(0), skip=rows)
-        success = self._learn().success
-        if success is None:
-            return points
-        likely = success.log_chance(points[:_NEXT]).mean(0).argsort(descending=True)  # away from what failed
-        return torch.cat([points[likely], points[_NEXT:]])
-
-    def _too_few(self) -> str:
-        """What is missing before a method learns."""
-        return (
-            f"space-filling: method {self.method.name!r} can use {self._learn().usable} rows "
-            f"and needs {self.method.rows}"
-        )
-
-    def _region(self, fit: Fit, t: int) -> candidates.Region | None:
-        """While nothing better has come for 2p rows, every second suggestion looks closely around the best row.
-
-        On a smooth outcome that is where the acquisition looks anyway; on a rugged one it is where better peaks are.
-        The row is taken from one world after another, since it may have gaps.
-        """
-        radius = self.method.radius
-        if radius is None or t % 2 or len(self.objectives) > 1:
-            return None
-        best = int(fit.merits.argmax())
-        if len(fit.merits) - 1 - best < 2 * len(self.space) or not bool(fit.merits.max() > fit.merits.min()):
-            return None
-        worlds = fit.completed.of(0).inputs
-        return candidates.Region(worlds[t // 2 % len(worlds), best].clamp(0, 1), radius)
-
-    @property
-    def _learner(self) -> Learner:
-        return Learner(self.space, self.objectives, self.method, self.seed, self.device)
+        if not fit.enough:
+            places = propose.space_filling(fit, pending, count=count, first=rows, seed=self.seed)
+            return places, propose.too_few(fit, self.method)
+        t = 1 + sum(bool(row.asked) for row in self._observations.rows)
+        return propose.promising(fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=self.seed), ""
 
     def _learn(self) -> Fit:
         """What the rows that were tried say; learned once for each state of the table."""
-        rows = self._observations.tried
-        if self._fit is None or self._fit.rows != rows:
-            self._fit = self._learner.learn(rows, before=self._fit)
+        keys = self._observations.tried_keys
+        if self._fit is None or self._fit.table.keys != keys:
+            table = table_of(self.space, self.objectives, self._observations, self.device)
+            self._fit = learn(table, self.method, self.seed, before=self._fit)
         return self._fit
 
     def _pending_places(self) -> Tensor:
@@ -386,12 +297,13 @@ class Optimizer:
                 places.append(self.space.to_unit(known))
         return torch.from_numpy(np.array(places).reshape(-1, self.space.dim))
 
-    def _draw_seed(self, count: int) -> int:
-        return draw_seed(self.seed, count)
+    @property
+    def _seed_of_all_rows(self) -> int:
+        return draw_seed(self.seed, len(self._observations.rows))
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
-    @_calm
+    @_single_threaded
     def best(self) -> Best:
         """The setting with the best posterior mean over all worlds, beside the best outcome seen.
 
@@ -404,16 +316,18 @@ class Optimizer:
         merits = torch.tensor(
             [[one.merit(row.outcomes[one.name]) for one in self.objectives] for row in done], dtype=torch.float64
         )
+        weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
-            return self._recommend(done[int(merits[:, 0].argmax())], torch.ones(1, dtype=torch.float64))
-        return self._front(done, merits)
+            return self._recommend(done[int(merits[:, 0].argmax())], weights[0])
+        return self._front(done, merits, weights)
 
-    def _recommend(self, seen: Row, weights: Tensor, raw: Tensor | None = None) -> Best:
+    def _recommend(self, seen: Row, weights: Tensor, shortlist: Tensor | None = None) -> Best:
         """The setting recommended for a trade-off, beside the row seen."""
         setting: dict[str, Known] | None = None
         predicted, note = None, ""
         if self._has_model():
-            setting = self.space.setting(self._recommended(weights, raw).numpy())
+            place = recommended(self._learn(), weights, seed=self._seed_of_all_rows, shortlist=shortlist)
+            setting = self.space.setting(place.numpy())
             predicted = self.predict([setting])[0]
         else:
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
@@ -424,56 +338,31 @@ class Optimizer:
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcome
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note)
 
-    def _front(self, done: Sequence[Row], merits: Tensor) -> Front:
-        """The best trade-offs, in the order of the first outcome; the equal one stands for all.  merits: (r, J)"""
+    def _front(self, done: Sequence[Row], merits: Tensor, weights: Tensor) -> Front:
+        """The best trade-offs, in the order of the first outcome; the equal one stands for all.
+
+        merits: (r, J), weights: (w, J)
+        """
         span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
-        found, weights = [], _trade_offs(len(self.objectives))  # (w, J)
-        raw = self._nominees(weights) if self._has_model() else None
+        found, shortlist = [], None
+        if self._has_model():
+            shortlist = shortlist_of(self._learn(), weights, seed=self._seed_of_all_rows)
         for each in weights:
             seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
-            found.append(self._recommend(seen, each, raw))
+            found.append(self._recommend(seen, each, shortlist))
         usable = [best for best in found if best.setting is not None]
         if not usable:
             return Front(**vars(found[-1]))
         if self._has_model():
             places = np.array([self.space.to_unit(best.setting or {}) for best in usable])
             with torch.no_grad():
-                worth = self._learn().outlook.worth(torch.from_numpy(places))
+                expected = self._learn().outlook.merits(torch.from_numpy(places))
         else:
-            worth = torch.tensor([[one.merit(best.seen[one.name]) for one in self.objectives] for best in usable])
-        kept = scores.undominated(worth).nonzero()[:, 0].tolist()
-        kept.sort(key=lambda i: float(worth[i, 0]))
+            expected = torch.tensor([[one.merit(best.seen[one.name]) for one in self.objectives] for best in usable])
+        kept = scores.undominated(expected).nonzero()[:, 0].tolist()
+        kept.sort(key=lambda i: float(expected[i, 0]))
         middle = usable[kept[len(kept) // 2]]
         return Front(**vars(middle), choices=tuple(usable[i] for i in kept))
-
-    def _recommended(self, weights: Tensor, raw: Tensor | None = None) -> Tensor:
-        """The place with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (d,)"""
-        fit = self._learn()
-
-        def score(points: Tensor) -> Tensor:
-            worth = self._relative_worth(points)
-            return worth[:, 0] if len(weights) == 1 else scores.chebyshev(worth, weights)
-
-        seed = self._draw_seed(len(self._observations.rows))
-        return candidates.maximize(score, self.space, seed=seed, starts=fit.good_rows, raw=raw)[0]
-
-    def _relative_worth(self, points: Tensor) -> Tensor:
-        """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
-        outlook = self._learn().outlook
-        tried = outlook.tried.mean(0)  # (r, J)
-        return (outlook.worth(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
-
-    def _nominees(self, weights: Tensor) -> Tensor | None:
-        """Points that are good for one trade-off or another.  (r, d)"""
-
-        def score(points: Tensor) -> Tensor:
-            worth = self._relative_worth(points)
-            each = torch.stack([scores.chebyshev(worth, one) for one in weights])  # (w, m)
-            return (each - each.amax(-1, keepdim=True)).amax(0)
-
-        seed = self._draw_seed(len(self._observations.rows))
-        starts = self._learn().good_rows
-        return candidates.nominees([score], self.space, seed=seed, starts=starts, most=candidates.NOMINEES)
 
     def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Any]:
         """What the worlds expect at each setting: a `Prediction`, or one for each of several outcomes by name."""
@@ -486,31 +375,31 @@ class Optimizer:
             return each[self.outcomes[0]]
         return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
 
-    @_calm
+    @_single_threaded
     def expected(self, places: Array, outcome: str | None = None) -> tuple[Array, Array]:
         """Mean and standard deviation of an outcome at places of the unit cube.  (m, d) -> (m,), (m,)
 
         The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
         """
-        model, scaling = self.learned(outcome)
+        model, transform = self.learned(outcome)
         with torch.no_grad():
             means, variances = model.moments(torch.from_numpy(places))
         total = variances.mean(0) + means.var(0, correction=0)
-        mean, sd = scaling.to_outcome(means.mean(0), total.sqrt())
+        mean, sd = transform.to_prediction(means.mean(0), total.sqrt())
         sign = self.objectives[0 if outcome is None else self.outcomes.index(outcome)].sign
         return sign * mean.numpy(), sd.numpy()
 
-    @_calm
-    def learned(self, outcome: str | None = None) -> tuple[GaussianProcess, Scaling]:
-        """The processes fitted to an outcome, one for each world, and the scaling of what they were fitted to.
+    @_single_threaded
+    def learned(self, outcome: str | None = None) -> tuple[GaussianProcess, Transform]:
+        """The processes fitted to an outcome, one for each world, and the transform of what they were fitted to.
 
         Without a name it is the first outcome.
         """
         j = 0 if outcome is None else self.outcomes.index(outcome)
         fit = self._modelled()
-        return fit.models[j], fit.scalings[j]
+        return fit.models[j], fit.transforms[j]
 
-    @_calm
+    @_single_threaded
     def success(self, settings: Sequence[Mapping[str, Known]]) -> list[float]:
         """The chance of each setting not to fail, averaged over worlds; 1 while nothing has failed."""
         success = self._modelled().outlook.success
@@ -531,44 +420,27 @@ class Optimizer:
             )
         return fit
 
-    @_calm
+    @_single_threaded
     def gap_draws(self) -> list[GapDraws]:
         """Draws of each value that is not known exactly, in the parameter's own unit."""
-        fit = self._learn()
-        many, _ = self._many_worlds()
-        rows = fit.completed.rows if fit.completed.rows is not None else torch.arange(len(fit.table))
-        world_row = {int(row): i for i, row in enumerate(rows)}
+        draws, tried = self._learn().draws, self._observations.tried
+        rows = range(len(tried)) if draws.rows is None else draws.rows.tolist()
+        world_row = {row: i for i, row in enumerate(rows)}
         numbers = [i for i, row in enumerate(self._observations.rows) if not row.pending]
         found = []
-        every = [(i, j) for i in range(len(fit.rows)) for j in range(len(self.space))]
-        for i, j in every:
-            name, row = self.space.names[j], fit.rows[i]
-            if isinstance(row.recorded[name], Known):
-                continue
-            draws: tuple[Known, ...] = ()
-            if i in world_row:
-                columns = many[:, world_row[i], self.space.columns[j]].numpy()
-                draws = tuple(self.space.parameters[name].from_unit(place) for place in columns)
-            found.append(GapDraws(numbers[i], name, draws, row.recorded[name], row.asked.get(name)))
+        for i, row in enumerate(tried):
+            for (name, parameter), columns in zip(self.space.parameters.items(), self.space.columns, strict=True):
+                if isinstance(row.recorded[name], Known):
+                    continue
+                values: tuple[Known, ...] = ()
+                if i in world_row:
+                    values = tuple(
+                        parameter.from_unit(place) for place in draws.inputs[:, world_row[i], columns].numpy()
+                    )
+                found.append(GapDraws(numbers[i], name, values, row.recorded[name], row.asked.get(name)))
         return found
 
-    @_calm
-    def _many_worlds(self) -> tuple[Tensor, Tensor | None]:
-        """More worlds than a suggestion needs, and what each expects of the best outcomes.  (M, n, d), (J, M)"""
-        fit = self._learn()
-        sample = getattr(self.method.filler, "sample", None)
-        if sample is None or not fit.enough or not fit.table.gaps.any():
-            return fit.completed.inputs, None
-        if fit.many is None:
-            generator = torch.Generator().manual_seed(self._draw_seed(len(fit.rows) + 1))
-            even = torch.ones(len(self.objectives), dtype=torch.float64)
-            points = torch.cat([fit.good_rows, self._recommended(even)[None]])
-            hyper = torch.cat([model.hyper for model in fit.models])
-            worlds, expected = sample(fit.table, replace(fit.completed, hyper=hyper), points, generator)
-            best = [scores.merit(means, aim).amax(-1) for means, aim in zip(expected, fit.aims, strict=True)]
-            fit.many = worlds, torch.stack(best)
-        return fit.many
-
+    @_single_threaded
     def gaps(self) -> pd.DataFrame:
         """What is known of each value that is not known exactly, in the parameter's own unit, the worthiest first.
 
@@ -578,38 +450,21 @@ class Optimizer:
         square is the part of the variance of the predicted best outcome that knowing the value would take away. Of
         several outcomes it is the largest, each as a share of the standard deviation of its own rows.
         """
-        import pandas as pd
+        return gap_table(self.space, self.gap_draws(), self._best_outcomes())
 
-        _, best = self._many_worlds()
-        outcomes = self._best_outcomes(best) if best is not None else [None]
-        found = []
-        for gap in self.gap_draws():
-            parameter = self.space.parameters[gap.parameter]
-            words = isinstance(parameter, Categorical) or not all(isinstance(draw, int | float) for draw in gap.draws)
-            found.append(
-                {
-                    "row": gap.row,
-                    "parameter": gap.parameter,
-                    **summary(() if words else gap.draws),
-                    "probabilities": probabilities(parameter, gap.draws),
-                    "worth": max(worth(gap.draws, one, words=words) for one in outcomes),
-                }
-            )
-        columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth", "probabilities"]
-        return pd.DataFrame(found, columns=columns).sort_values(
-            "worth", ascending=False, kind="stable", ignore_index=True
-        )
+    def _best_outcomes(self) -> list[Array]:
+        """What each of many worlds expects of the best of each outcome; of several, in units of its own rows' spread.
 
-    def _best_outcomes(self, best: Tensor) -> list[Array]:
-        """What each world expects of the best of each outcome, in its own unit.  (J, M) -> J times (M,)"""
-        fit, found = self._learn(), []
-        for j, (scaling, aim, merits) in enumerate(zip(fit.scalings, fit.aims, best, strict=True)):
-            # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
-            means = merits if aim is None else aim - merits
-            outcomes = scaling.to_outcome(means, torch.zeros_like(means))[0].numpy()
-            told = [row.outcomes[self.outcomes[j]] for row in fit.rows if self.outcomes[j] in row.outcomes]
-            found.append(outcomes if len(best) == 1 else outcomes / (np.std(told) or 1.0))
-        return found
+        J times (M,), or none where there are too few worlds to say
+        """
+        fit = self._learn()
+        if not self._has_model() or not fit.table.gaps.any():
+            return []
+        best = best_of_each_draw(fit, seed=self._seed_of_all_rows)
+        if best is None or len(best) == 1:
+            return [one.numpy() for one in best or ()]
+        spreads = [float(one[~one.isnan()].std(correction=0)) or 1.0 for one in fit.table.outcomes]
+        return [one.numpy() / spread for one, spread in zip(best, spreads, strict=True)]
 
     @property
     def observations(self) -> Observations:
@@ -631,11 +486,3 @@ def _checked_device(device: str) -> str:
             f'device must be "cpu", or "cuda" where torch finds a GPU, but got {device!r} ({reason})'
         ) from None
     return device
-
-
-def _trade_offs(outcomes: int) -> Tensor:
-    """Weights of the outcomes, evenly spread, the equal ones at the end.  (w, J)"""
-    steps = next(h for h in itertools.count(1) if math.comb(h + outcomes - 1, outcomes - 1) >= TRADE_OFFS)
-    every = itertools.product(range(steps + 1), repeat=outcomes)
-    lattice = [[part / steps for part in parts] for parts in every if sum(parts) == steps]
-    return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)

@@ -79,7 +79,7 @@ def test_every_method_that_learns_is_a_model_that_predicts_as_its_optimizer_does
     model, X = WorldsModel(told), points(5)
     posterior = model.posterior(X)
     mean, sd = told.expected(X.numpy())
-    middle, half = told.learned()[1].to_outcome(posterior.mean.flatten(), posterior.variance.flatten().sqrt())
+    middle, half = told.learned()[1].to_prediction(posterior.mean.flatten(), posterior.variance.flatten().sqrt())
     np.testing.assert_allclose(middle.detach().numpy(), mean, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(half.detach().numpy(), sd, rtol=1e-4, atol=1e-6)
     assert model.bounds.shape == (2, 2)

@@ -8,13 +8,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from bomi.model.fitting import (
     NOISE_BOUNDS,
     Pairs,
-    another_mode,
-    climb,
-    compared,
+    exchange,
     fit,
     grid,
     log_evidence,
+    maximize_evidence,
     negative_log_evidence,
+    propose_mode,
     search,
 )
 from bomi.model.gaussian_process import GaussianProcess, robust_cholesky, with_hyper
@@ -145,17 +145,17 @@ def test_the_botorch_posterior_has_the_same_moments():
     torch.testing.assert_close(one_by_one.mean[:, :, 0, 0].mT, mean)
 
 
-def test_believing_leaves_the_mean_and_shrinks_the_variance():
+def test_conditioned_leaves_the_mean_and_shrinks_the_variance():
     X, y = random_table(4)
     model = given_parameters(torch.cat([X, X.flip(-1)]), y, scale=1.0, length=0.3, noise=1e-3)
     generator = torch.Generator().manual_seed(0)
     pending, points = torch.rand(2, 10, X.shape[-1], generator=generator, dtype=torch.float64)
-    believing = model.believe(pending)
+    conditioned = model.condition_on(pending)
     mean, variance = model.moments(points)
-    new_mean, new_variance = believing.moments(points)
+    new_mean, new_variance = conditioned.moments(points)
     torch.testing.assert_close(new_mean, mean, rtol=0, atol=1e-6)
     assert (new_variance <= variance + 1e-9).all()
-    assert (believing.moments(pending)[1] < 2e-3).all()
+    assert (conditioned.moments(pending)[1] < 2e-3).all()
     assert (model.moments(pending)[1] > 2e-3).any()
 
 
@@ -256,10 +256,10 @@ def test_belief_is_the_process_given_its_own_means(known):
     targets = torch.cat([y.expand(2, -1), model.moments(pending)[0]], 1)
     more = None if errors is None else torch.cat([errors, torch.zeros(3, dtype=torch.float64)])
     again = with_errors(inputs, targets, more)
-    for believing in (model.believe(pending), model.believe(pending[:1]).believe(pending[1:])):
-        for found, expected in zip(believing.moments(points), again.moments(points), strict=True):
+    for conditioned in (model.condition_on(pending), model.condition_on(pending[:1]).condition_on(pending[1:])):
+        for found, expected in zip(conditioned.moments(points), again.moments(points), strict=True):
             torch.testing.assert_close(found, expected, atol=1e-8, rtol=0)
-        torch.testing.assert_close(believing.fitted(), again.fitted(), atol=1e-8, rtol=0)
+        torch.testing.assert_close(conditioned.fitted(), again.fitted(), atol=1e-8, rtol=0)
     assert model.inputs.shape[1] == len(y)  # it stays as it was
 
 
@@ -317,7 +317,7 @@ def two_readings(noise, seed):
     y = torch.sin(9 * x) + 0.6 * x + noise * torch.randn(9, generator=generator, dtype=torch.float64)
     X, y = x[None, :, None], (y - y.mean()) / y.std()
     starts = torch.tensor([[1.0, 0.08, 1e-3], [1e-6, 0.8, 0.5]], dtype=torch.float64).log()
-    return X, y, climb(Pairs(KERNEL, X.expand(2, -1, -1)), y, starts, most=100)
+    return X, y, maximize_evidence(Pairs(KERNEL, X.expand(2, -1, -1)), y, starts, most=100)
 
 
 @pytest.mark.parametrize("seed", [0, 4, 8])
@@ -329,7 +329,7 @@ def test_worlds_share_themselves_out_among_the_modes_by_their_evidence(seed, beg
     generator = torch.Generator().manual_seed(0)
     hyper = modes[begin].expand(worlds, -1)
     for _ in range(6):
-        hyper = another_mode(pairs, y, hyper, every, generator)
+        hyper = propose_mode(pairs, y, hyper, every, generator)
     values = -negative_log_evidence(modes, Pairs(KERNEL, X.expand(2, -1, -1)), y)[0]
     wave = (hyper[:, 1] - modes[0, 1]).abs() < 0.3
     assert float(wave.double().mean()) == pytest.approx(float(values.softmax(0)[0]), abs=0.15)
@@ -341,7 +341,7 @@ def test_a_hopeless_mode_is_left_and_not_visited():
     for begin in modes:
         hyper = begin.expand(50, -1)
         for _ in range(8):
-            hyper = another_mode(pairs, y, hyper, torch.arange(50), generator)
+            hyper = propose_mode(pairs, y, hyper, torch.arange(50), generator)
         assert ((hyper[:, 1] - modes[0, 1]).abs() < 0.3).all()
 
 
@@ -374,7 +374,7 @@ def test_a_rugged_outcome_is_not_called_noise(seed):
     targets, pairs = (y - y.mean()) / y.std(), Pairs(ADDITIVE, X[None])
     explained = search(ADDITIVE, X[None], targets, most=60)
     noise = torch.tensor([[-3.0, 0.0, *[math.log(0.4)] * 4, *[math.log(0.8)] * 4, -0.05]], dtype=torch.float64)
-    called_noise = climb(pairs, targets, noise, most=60)
+    called_noise = maximize_evidence(pairs, targets, noise, most=60)
     assert called_noise[0, -1].exp() > 0.5
     assert explained[0, -1].exp() < 0.01
     behind, ahead = (negative_log_evidence(each, pairs, targets)[0] for each in (called_noise, explained))
@@ -394,7 +394,7 @@ def test_what_one_world_has_found_all_soon_know():
     pairs, generator = Pairs(KERNEL, X.expand(5, -1, -1)), torch.Generator().manual_seed(0)
     hyper = torch.cat([modes[:1], modes[1:].expand(4, -1)])
     for _ in range(5):
-        hyper = compared(pairs, y, hyper, generator)
+        hyper = exchange(pairs, y, hyper, generator)
     assert torch.equal(hyper, modes[:1].expand(5, -1))
 
 
@@ -404,5 +404,5 @@ def test_of_two_readings_that_are_alike_worlds_keep_both():
     near = modes[0] + torch.tensor([[0.0, 0.0, 0.0], [1e-6, 0.0, 0.0]], dtype=torch.float64)
     hyper = near[torch.arange(400) % 2]
     for _ in range(10):
-        hyper = compared(pairs, y, hyper, generator)
+        hyper = exchange(pairs, y, hyper, generator)
     assert 0.3 < float((hyper == near[0]).all(-1).double().mean()) < 0.7

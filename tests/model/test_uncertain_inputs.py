@@ -118,10 +118,10 @@ def test_it_plans_with_the_variance_of_a_point_asked_for():
     assert (exact.moments(points)[0] - mean).abs().max() > 1e-4
 
 
-def test_believing_keeps_the_mean_and_the_planning():
+def test_conditioned_keeps_the_mean_and_the_planning():
     X, y, points = rand(1, 10, 2), rand(10, seed=1), rand(5, 2, seed=2)
     model = fit_uncertain(X, 0.01 * rand(1, 10, 2, seed=3), y, torch.tensor([0.01, 0.02]).double())
-    believing = model.believe(points)
-    assert isinstance(believing, UncertainInputs)
-    torch.testing.assert_close(believing.moments(points)[0], model.moments(points)[0], rtol=0, atol=1e-6)
-    assert (believing.moments(points)[1] <= model.moments(points)[1]).all()
+    conditioned = model.condition_on(points)
+    assert isinstance(conditioned, UncertainInputs)
+    torch.testing.assert_close(conditioned.moments(points)[0], model.moments(points)[0], rtol=0, atol=1e-6)
+    assert (conditioned.moments(points)[1] <= model.moments(points)[1]).all()

@@ -4,9 +4,9 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-from bomi.impute.transform import Scaling
+from bomi.impute.transform import Transform
 from bomi.model.kernels import AdditiveMatern, cross
-from bomi.posterior.warping import NOISES, log_evidence, standard
+from bomi.posterior.warping import NOISES, choose_transform, log_evidence, same_transform
 from bomi.space import Real, Space
 
 SPACE = Space({f"x{j}": Real(0, 1) for j in range(3)})
@@ -22,92 +22,89 @@ def tame(x):
 
 
 def scaled(outcomes, x, **settings):
-    return standard(outcomes, settings.pop("target", None), x, SPACE, **settings)
+    return choose_transform(outcomes, settings.pop("target", None), x, SPACE, **settings)
 
 
-def test_a_tame_outcome_is_left_straight():
+def test_a_tame_outcome_is_not_warped():
     outcomes = 300 + 20 * tame(places())
-    scaling = scaled(outcomes, places())
-    assert scaling.bend == 0
-    targets = scaling.to_targets(outcomes)
+    transform = scaled(outcomes, places())
+    assert transform.warp == 0
+    targets = transform.to_targets(outcomes)
     assert targets.mean().abs() < 1e-12
     assert targets.std(correction=0) == pytest.approx(1)
 
 
-def test_rows_crowded_near_the_best_are_no_reason_to_bend():
+def test_rows_crowded_near_the_best_are_no_reason_to_warp():
     """As an optimizer leaves them: by themselves their outcomes are anything but normal."""
     x = torch.cat([places(20), 0.3 + 0.3 * (places(40, seed=1) - 0.5)])
     outcomes = tame(x)
     z = (outcomes - outcomes.mean()) / outcomes.std()
     assert z.pow(4).mean() > 5  # a normal distribution has 3
-    assert scaled(outcomes, x).bend == 0
+    assert scaled(outcomes, x).warp == 0
 
 
 def test_one_heavy_tail_of_bad_outcomes_is_drawn_in_from_the_best():
     outcomes = -torch.exp(-3 * tame(places()))
-    scaling = scaled(outcomes, places())
-    assert scaling.bend > 0
-    assert scaling.from_best
-    assert scaling.center == float(outcomes.max())
+    transform = scaled(outcomes, places())
+    assert transform.warp > 0
+    assert transform.from_best
+    assert transform.center == float(outcomes.max())
     near_best = outcomes.topk(2).values
     plain = (near_best - outcomes.mean()) / outcomes.std()
-    assert scaling.to_targets(near_best).diff().abs() > 10 * plain.diff().abs()
+    assert transform.to_targets(near_best).diff().abs() > 10 * plain.diff().abs()
 
 
 def test_two_heavy_tails_are_drawn_in_around_the_median():
     inner = tame(places())
     outcomes = torch.sinh(4 * (inner - inner.median()))
-    scaling = scaled(outcomes, places())
-    assert scaling.bend >= 1
-    assert not scaling.from_best
-    assert scaling.center == pytest.approx(float(outcomes.median()))
-    assert scaling.to_targets(outcomes).abs().max() < 5
+    transform = scaled(outcomes, places())
+    assert transform.warp >= 1
+    assert not transform.from_best
+    assert transform.center == pytest.approx(float(outcomes.median()))
+    assert transform.to_targets(outcomes).abs().max() < 5
 
 
 def test_where_nothing_better_comes_the_upper_tail_is_left_as_it_is():
     inner = tame(places())
     both = torch.sinh(4 * (inner - inner.median()))
-    assert scaled(both, places(), stalled=False).bend > 0
-    scaling = scaled(both, places(), stalled=True)
-    assert scaling.from_best or scaling.bend == 0
+    assert scaled(both, places(), keep_upper_tail=False).warp > 0
+    transform = scaled(both, places(), keep_upper_tail=True)
+    assert transform.from_best or transform.warp == 0
     upper = torch.exp(4 * inner)
-    assert scaled(upper, places(), stalled=False).bend > 0
-    assert scaled(upper, places(), stalled=True).bend == 0
-    around = scaled(7 + both, places(), target=7.0, stalled=True)  # both sides of a target are alike
-    assert around.bend > 0
-    kept = scaled(both, places(), keep=Scaling(bend=3.0), stalled=True)
-    assert (kept.bend, kept.from_best) == (3.0, False)
+    assert scaled(upper, places(), keep_upper_tail=False).warp > 0
+    assert scaled(upper, places(), keep_upper_tail=True).warp == 0
+    around = scaled(7 + both, places(), target=7.0, keep_upper_tail=True)  # both sides of a target are alike
+    assert around.warp > 0
 
 
-def test_outcomes_are_bent_around_a_target():
+def test_outcomes_are_warped_around_a_target():
     outcomes = 7 + torch.sinh(4 * (tame(places()) - tame(places()).mean()))
-    scaling = scaled(outcomes, places(), target=7.0)
-    assert scaling.bend > 0
-    assert scaling.center == 7.0
+    transform = scaled(outcomes, places(), target=7.0)
+    assert transform.warp > 0
+    assert transform.center == 7.0
 
 
 def test_rows_without_a_place_have_no_say():
     x = places()
     nowhere = torch.full_like(x, torch.nan)
     skewed = -torch.exp(-tame(x))
-    assert scaled(skewed, x).bend > 0
-    assert scaled(skewed, nowhere).bend == 0
+    assert scaled(skewed, x).warp > 0
+    assert scaled(skewed, nowhere).warp == 0
 
 
-def test_a_bend_is_kept_if_so_wished():
-    x = places()
-    outcomes = -torch.exp(-3 * tame(x))
-    kept = scaled(outcomes, x, keep=Scaling(bend=0.3))
-    assert (kept.bend, kept.from_best) == (0.3, False)
+def test_a_warp_is_kept_if_so_wished():
+    outcomes = -torch.exp(-3 * tame(places()))
+    kept = same_transform(outcomes, None, Transform(warp=0.3))
+    assert (kept.warp, kept.from_best) == (0.3, False)
     assert kept.to_targets(outcomes).std(correction=0) == pytest.approx(1)
-    assert scaled(torch.full((5,), 2.0, dtype=torch.float64), x[:5], keep=Scaling(bend=3.0)).bend == 0
+    assert same_transform(torch.full((5,), 2.0, dtype=torch.float64), None, Transform(warp=3.0)).warp == 0
 
 
 def test_the_evidence_is_a_density_of_the_outcomes():
     """By SciPy's normal density, the derivative of w by differences, and the same grid."""
     x = places(12)
     outcomes = torch.exp(tame(x))
-    choices = [Scaling(0.1, 2.0, 1.0, 1.5), Scaling(-0.3, 1.2, 0.5, 2.0, bend=3.0)]
+    choices = [Transform(0.1, 2.0, 1.0, 1.5), Transform(-0.3, 1.2, 0.5, 2.0, warp=3.0)]
     kernel = AdditiveMatern((0, 1, 2))
     expected = []
     for choice in choices:

@@ -168,7 +168,7 @@ def test_the_nearest_setting_is_that_of_a_quadratic_programme(seed):
         constraints=[Linear({"a": 1, "b": 1, "c": 1}, equals=1), Linear({"c": 1, "d": 2}, max=0.9)],
     )
     wanted = rng.random(4)
-    found = space.put_right(wanted[None])[0]
+    found = space.project(wanted[None])[0]
     conditions = [
         {"type": "eq", "fun": lambda x: x[:3].sum() - 1},
         {"type": "ineq", "fun": lambda x: 0.9 - x[2] - 2 * x[3]},
@@ -188,9 +188,9 @@ def test_the_nearest_setting_is_that_of_a_quadratic_programme(seed):
 def test_what_is_given_stays_and_only_the_rest_moves():
     wanted = np.array([[0.9, 0.5, 0.5], [0.2, 0.1, 0.1]])
     free = np.array([[False, True, True], [True, True, False]])
-    np.testing.assert_allclose(MIXTURE.put_right(wanted, free), [[0.9, 0.05, 0.05], [0.5, 0.4, 0.1]], atol=1e-9)
+    np.testing.assert_allclose(MIXTURE.project(wanted, free), [[0.9, 0.05, 0.05], [0.5, 0.4, 0.1]], atol=1e-9)
     impossible = np.array([[0.9, 0.5, 0.5]])
-    np.testing.assert_array_equal(MIXTURE.put_right(impossible, np.array([[False, False, True]])), impossible)
+    np.testing.assert_array_equal(MIXTURE.project(impossible, np.array([[False, False, True]])), impossible)
 
 
 def test_where_one_value_after_another_fails_an_integer_programme_finds_one():
@@ -199,7 +199,7 @@ def test_where_one_value_after_another_fails_an_integer_programme_finds_one():
         constraints=[Linear({"i": 7, "j": 11, "k": -13}, equals=29), Linear({"i": 3, "j": -5, "k": 2}, equals=19)],
     )
     expected = {tuple(setting.values()) for setting in brute_force(space)}
-    place = space.put_right(np.array([[0.5, 0.5, 0.5]]))[0]
+    place = space.project(np.array([[0.5, 0.5, 0.5]]))[0]
     assert tuple(space.setting(place).values()) in expected
 
 

@@ -130,7 +130,7 @@ class Problem:
         if self.space is None:
             return x
         place = self.space.snap(self.space.to_unit({n: c for n, c in self.cells(x).items() if c is not None}))
-        right = self.space.put_right(place[None], None if free is None else free[None])[0]
+        right = self.space.project(place[None], None if free is None else free[None])[0]
         near = self.inputs(self.space.from_unit(right))
         return near if free is None else np.where(free, near, x)
 

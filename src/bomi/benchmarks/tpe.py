@@ -54,7 +54,7 @@ class TreeParzen:
         wanted = {name: self._unranked(name, value) for name, value in trial.params.items()}
         self.study.tell(trial, state=TrialState.FAIL)  # told anew, as it was carried out
         self.count += 1
-        place = self.space.put_right(self.space.to_unit(wanted)[None])[0]
+        place = self.space.project(self.space.to_unit(wanted)[None])[0]
         return Suggestion(str(self.count), self.space.setting(place))
 
     def best(self) -> Front:

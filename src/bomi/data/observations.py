@@ -62,8 +62,8 @@ class Observations:
     space: Space
     objectives: tuple[str, ...]
     rows: tuple[Row, ...] = ()
-    keys: tuple[int, ...] = ()
-    next_key: int = 0
+    keys: tuple[int, ...] = field(default=(), compare=False)
+    next_key: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.rows):

@@ -1,40 +1,82 @@
-"""What every way of dealing with gaps makes of a table: Q completed worlds."""
+"""What every way of dealing with gaps makes of a table: Q completed worlds.
+
+Q worlds, n rows, d columns of the unit cube, m outcomes, k hyper-parameters of a kernel
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+from bomi.impute.transform import Transform
+
 
 @dataclass(frozen=True)
 class Completed:
-    """Q completed worlds of a table."""
+    """Q completed worlds of a table, and the scale that its outcomes are on."""
 
     inputs: Tensor  # (Q, n, d)
     targets: Tensor  # (n,) or (m, n), NaN where a row lacks an outcome
     rows: Tensor | None = None  # (n,) which rows of the table these are; None for all
-    variances: Tensor | None = None  # (Q, n, d) of each input, for the surrogate over distributions
-    planning: Tensor | None = None  # (d,) variance of a point asked for next, likewise
-    hyper: Tensor | None = None  # (m Q, k + 1) log hyper-parameters and noise to start learning from, by outcome
     errors: Tensor | None = None  # like the targets: known variances
+    transforms: tuple[Transform, ...] = (Transform(),)  # of each outcome
+    aims: tuple[float | None, ...] = (None,)  # of each outcome, on the same scale
 
-    def of(self, outcome: int) -> Completed:
+    def of(self, outcome: int) -> Self:
         """The worlds of one outcome: of the rows that have it."""
         targets = torch.atleast_2d(self.targets)
         known = ~targets[outcome].isnan()
-        return Completed(
-            self.inputs[:, known],
-            targets[outcome, known],
-            None if self.rows is None else self.rows[known],
-            None if self.variances is None else self.variances[:, known],
-            self.planning,
-            None if self.hyper is None else self.hyper.chunk(len(targets))[outcome],
-            None if self.errors is None else torch.atleast_2d(self.errors)[outcome, known],
+        return replace(
+            self,
+            inputs=self.inputs[:, known],
+            targets=targets[outcome, known],
+            rows=None if self.rows is None else self.rows[known],
+            errors=None if self.errors is None else torch.atleast_2d(self.errors)[outcome, known],
+            transforms=self.transforms[outcome : outcome + 1],
+            aims=self.aims[outcome : outcome + 1],
         )
 
-    def to(self, device: str) -> Completed:
+    def select(self, worlds: Tensor) -> Self:
+        """Some of the worlds, each as often as it is named.  worlds: (W,)"""
+        return replace(self, inputs=self.inputs[worlds])
+
+    def to(self, device: str) -> Self:
         """The same where its processes are to be computed."""
-        moved = {name: value.to(device) for name, value in vars(self).items() if isinstance(value, Tensor)}
+        moved: dict[str, Any] = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
         return replace(self, **moved)
+
+
+@dataclass(frozen=True)
+class UncertainInputs(Completed):
+    """Worlds whose inputs are distributions: `inputs` are their means."""
+
+    variances: Tensor = field(kw_only=True)  # (Q, n, d)
+    planning: Tensor = field(kw_only=True)  # (d,) variance of a point that is asked for next
+
+    def of(self, outcome: int) -> Self:
+        """The worlds of one outcome: of the rows that have it."""
+        known = ~torch.atleast_2d(self.targets)[outcome].isnan()
+        return replace(super().of(outcome), variances=self.variances[:, known])
+
+    def select(self, worlds: Tensor) -> Self:
+        """Some of the worlds, each as often as it is named.  worlds: (W,)"""
+        return replace(super().select(worlds), variances=self.variances[worlds])
+
+
+@dataclass(frozen=True)
+class Explained(Completed):
+    """Worlds that bring the process that explains their outcomes."""
+
+    hyper: Tensor = field(kw_only=True)  # (m Q, k + 1) log hyper-parameters, the log noise last, by outcome
+
+    def of(self, outcome: int) -> Self:
+        """The worlds of one outcome: of the rows that have it."""
+        return replace(super().of(outcome), hyper=self.hyper.chunk(len(torch.atleast_2d(self.targets)))[outcome])
+
+    def select(self, worlds: Tensor) -> Self:
+        """Some of the worlds, each as often as it is named.  worlds: (W,)"""
+        by_outcome = self.hyper.unflatten(0, (len(torch.atleast_2d(self.targets)), -1))
+        return replace(super().select(worlds), hyper=by_outcome[:, worlds].flatten(0, 1))

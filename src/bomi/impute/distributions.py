@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from bomi.errors import MethodError
-from bomi.impute.completed import Completed
+from bomi.impute.completed import Completed, UncertainInputs
 from bomi.impute.stated import quantiles
 from bomi.impute.table import Table
 
@@ -32,7 +33,9 @@ class Distributions:
         if not 0 <= self.execution_sd < math.inf:
             raise MethodError(f"`execution_sd`, a share of the range, must be 0 or more, but got {self.execution_sd!r}")
 
-    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
+    yields: ClassVar[type[Completed]] = UncertainInputs
+
+    def __call__(self, table: Table, rng: torch.Generator) -> Completed:
         """One world of means, with variances."""
         widths = torch.tensor([parameter.width for parameter in table.space.parameters.values()])
         width = widths.repeat_interleave(widths).double()
@@ -49,7 +52,9 @@ class Distributions:
             places = np.array([parameter.to_unit(float(value))[0] for value in values])
             column = table.space.columns[stated.parameter]
             mean[stated.row, column], variance[stated.row, column] = float(places.mean()), float(places.var())
-        mean = table.put_right(mean[None])[0]
+        mean = table.project(mean[None])[0]
         missed = (gap & asked).sum(0) / asked.sum(0).clamp_min(1)
         planning = missed * self.execution_sd**2
-        return Completed(mean[None], table.targets, variances=variance[None], planning=planning, errors=table.errors)
+        return UncertainInputs(
+            mean[None], table.targets, variances=variance[None], planning=planning, errors=table.errors
+        )

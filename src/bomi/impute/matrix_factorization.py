@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Generator, Tensor
@@ -208,15 +209,17 @@ class MatrixFactorization:
                 raise MethodError(f"`{name}` must be a whole number from 1, but got {count!r}")
         Prior(rank=self.rank, noise=self.noise)  # checks these two
 
-    def __call__(self, table: Table, generator: Generator, warm: Completed | None = None) -> Completed:
+    yields: ClassVar[type[Completed]] = Completed
+
+    def __call__(self, table: Table, rng: Generator) -> Completed:
         """Q draws; a table without gaps is one world as it stands."""
         if not table.gaps.any():
             return Completed(table.inputs[None], table.targets, errors=table.errors)
         R = torch.cat([table.inputs, table.outcomes.mT], -1)
-        draws = draw_tables(
-            R, tables=self.worlds, rank=self.rank, noise=self.noise, sweeps=self.sweeps, generator=generator
-        )[..., : table.inputs.shape[-1]]
-        stated = draw_stated(table, self.worlds, generator)
+        draws = draw_tables(R, tables=self.worlds, rank=self.rank, noise=self.noise, sweeps=self.sweeps, generator=rng)[
+            ..., : table.inputs.shape[-1]
+        ]
+        stated = draw_stated(table, self.worlds, rng)
         return Completed(table.fill(torch.where(stated.isnan(), draws, stated)), table.targets, errors=table.errors)
 
 

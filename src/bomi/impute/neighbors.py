@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -27,7 +28,9 @@ class Neighbors:
         if not isinstance(self.neighbors, int) or self.neighbors < 1:
             raise MethodError(f"`neighbors` must be a whole number from 1, but got {self.neighbors!r}")
 
-    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
+    yields: ClassVar[type[Completed]] = Completed
+
+    def __call__(self, table: Table, rng: torch.Generator) -> Completed:
         """One world."""
         imputer = KNNImputer(n_neighbors=self.neighbors, keep_empty_features=True)
         return fill_once(table, lambda inputs: np.asarray(imputer.fit_transform(inputs)))

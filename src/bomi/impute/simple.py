@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -21,7 +22,9 @@ NOTHING_KNOWN = 0.5  # a column without a single value: the middle of its range
 class Drop:
     """Rows with a gap are left out."""
 
-    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
+    yields: ClassVar[type[Completed]] = Completed
+
+    def __call__(self, table: Table, rng: torch.Generator) -> Completed:
         """One world of the complete rows."""
         table = table.with_centers()
         return _without_gaps(table, table.inputs)
@@ -31,12 +34,14 @@ class Drop:
 class Suggest:
     """A gap is filled with the asked value; rows with a gap where nothing was asked are left out."""
 
-    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
+    yields: ClassVar[type[Completed]] = Completed
+
+    def __call__(self, table: Table, rng: torch.Generator) -> Completed:
         """One world of the rows that are complete or were asked for."""
         table = table.with_centers()
         filled = torch.where(table.inputs.isnan(), table.asked, table.inputs)
         whole = ~filled.isnan().any(-1)
-        filled[whole] = table.select(whole).put_right(filled[whole][None])[0]
+        filled[whole] = table.select(whole).project(filled[whole][None])[0]
         return _without_gaps(table, filled)
 
 
@@ -44,7 +49,9 @@ class Suggest:
 class Mean:
     """A gap is filled with the mean of the column, a category with the most frequent one."""
 
-    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
+    yields: ClassVar[type[Completed]] = Completed
+
+    def __call__(self, table: Table, rng: torch.Generator) -> Completed:
         """One world."""
         imputer = SimpleImputer(strategy="mean", keep_empty_features=True)
         return fill_once(table, lambda inputs: np.asarray(imputer.fit_transform(inputs)))
@@ -54,7 +61,9 @@ class Mean:
 class Mode:
     """A gap is filled with the mode of the column: the peak of a kernel density estimate, or the commonest level."""
 
-    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
+    yields: ClassVar[type[Completed]] = Completed
+
+    def __call__(self, table: Table, rng: torch.Generator) -> Completed:
         """One world."""
         parameters = table.space.parameters.values()
 

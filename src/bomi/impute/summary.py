@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bomi.space import Array, Categorical, Ordinal, Parameter
+from bomi.results import GapDraws
+from bomi.space import Array, Categorical, Ordinal, Parameter, Space
 from bomi.space.cells import Known
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def gap_table(space: Space, gaps: Sequence[GapDraws], best: Sequence[Array]) -> pd.DataFrame:
+    """One line for each gap, the one most worth knowing first.
+
+    best: what each world expects of the best of each outcome, J times (M,); empty if that is not known.
+    """
+    import pandas as pd
+
+    found = []
+    for gap in gaps:
+        parameter = space.parameters[gap.parameter]
+        words = isinstance(parameter, Categorical) or not all(isinstance(draw, int | float) for draw in gap.draws)
+        found.append(
+            {
+                "row": gap.row,
+                "parameter": gap.parameter,
+                **summary(() if words else gap.draws),
+                "probabilities": probabilities(parameter, gap.draws),
+                "worth": max((worth(gap.draws, one, words=words) for one in best), default=math.nan),
+            }
+        )
+    columns = ["row", "parameter", "mean", "sd", "5 %", "50 %", "95 %", "worth", "probabilities"]
+    return pd.DataFrame(found, columns=columns).sort_values("worth", ascending=False, kind="stable", ignore_index=True)
 
 
 def probabilities(parameter: Parameter, draws: Sequence[Known]) -> dict[Known, float] | None:
@@ -27,9 +57,9 @@ def summary(draws: Sequence[Known]) -> dict[str, float]:
     return {"mean": values.mean(), "sd": sd, "5 %": low, "50 %": middle, "95 %": high}
 
 
-def worth(draws: Sequence[Known], best: Array | None, *, words: bool) -> float:
+def worth(draws: Sequence[Known], best: Array, *, words: bool) -> float:
     """The standard deviation of E[best | value], by a cubic regression (for categories, the groups' means)."""
-    if best is None or len(draws) < len(best):
+    if len(draws) < len(best):
         return float("nan")
     if not words:
         values = np.array(draws, dtype=float)

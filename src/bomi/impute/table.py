@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from bomi.data.observations import Row
+from bomi.impute.transform import Transform
 from bomi.space import Categorical, Ordinal, Parameter, Space
 from bomi.space.cells import Cell, Interval, Known, Normal, Uncertain
 
@@ -32,18 +33,33 @@ class Stated:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with an outcome or a failure, in the unit cube; NaN where a value is not known exactly."""
+    """Rows with an outcome or a failure, in the unit cube; NaN where a value is not known exactly.
+
+    Its targets are the outcomes as told, negated where less is better; `transformed` puts them on a model's scale.
+    """
 
     space: Space
     inputs: Tensor  # (n, d) recorded, NaN in a gap
     asked: Tensor  # (n, d) what was asked, NaN where nothing is known of it
-    targets: Tensor  # (n,) or (m, n) outcomes, larger is better, scaled; NaN where a row lacks one
+    targets: Tensor  # (n,) or (m, n) outcomes, larger is better; NaN where a row lacks one
     stated: tuple[Stated, ...] = ()
     errors: Tensor | None = None  # like the targets: the variance of each that is known beforehand, 0 without one
     device: str = "cpu"  # where its processes are computed, if there are many rows
+    aims: tuple[float | None, ...] = (None,)  # of each outcome: the target that is wanted, if one is
+    keys: tuple[int, ...] = ()  # of the rows in the observations
 
     @classmethod
-    def of(cls, space: Space, rows: Sequence[Row], targets: Tensor, *, device: str = "cpu") -> Table:
+    def of(
+        cls,
+        space: Space,
+        rows: Sequence[Row],
+        targets: Tensor,
+        *,
+        errors: Tensor | None = None,
+        device: str = "cpu",
+        aims: tuple[float | None, ...] = (None,),
+        keys: Sequence[int] | None = None,
+    ) -> Table:
         """The rows' inputs beside their targets."""
         inputs = np.full((len(rows), space.dim), np.nan)
         asked = np.full((len(rows), space.dim), np.nan)
@@ -59,7 +75,17 @@ class Table:
                     inputs[i, columns] = parameter.to_unit(cell)
                 if name in row.asked:
                     asked[i, columns] = parameter.to_unit(row.asked[name])
-        return cls(space, torch.from_numpy(inputs), torch.from_numpy(asked), targets, tuple(stated), device=device)
+        return cls(
+            space,
+            torch.from_numpy(inputs),
+            torch.from_numpy(asked),
+            targets,
+            tuple(stated),
+            errors,
+            device,
+            aims,
+            tuple(range(len(rows)) if keys is None else keys),
+        )
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -86,7 +112,23 @@ class Table:
             targets=self.targets[..., rows],
             stated=tuple(replace(s, row=int(place[s.row])) for s in self.stated if rows[s.row]),
             errors=None if self.errors is None else self.errors[..., rows],
+            keys=tuple(key for key, kept in zip(self.keys, rows.tolist(), strict=True) if kept) if self.keys else (),
         )
+
+    def transformed(self, transforms: Sequence[Transform]) -> Table:
+        """With every outcome, its known variance and its aim on the scale of its transform."""
+        each = list(zip(transforms, self.outcomes, strict=True))
+        targets = torch.stack([transform.to_targets(outcomes) for transform, outcomes in each])
+        errors = None
+        if self.errors is not None:
+            known = torch.atleast_2d(self.errors).sqrt()
+            slopes = torch.stack([transform.slope(outcomes) for transform, outcomes in each])
+            errors = (known * slopes).square().nan_to_num()
+        aims = [
+            None if aim is None else float(transform.to_targets(torch.tensor(aim, dtype=torch.float64)))
+            for transform, aim in zip(transforms, self.aims, strict=True)
+        ]
+        return replace(self, targets=targets, errors=errors, aims=tuple(aims))
 
     def with_centers(self) -> Table:
         """With every stated uncertainty replaced by its center, for methods that fill a gap with one value."""
@@ -105,9 +147,30 @@ class Table:
         draws: (Q, n, d) -> (Q, n, d)
         """
         admissible = torch.from_numpy(self.space.snap(draws.cpu().numpy())).to(draws)
-        return self.put_right(torch.where(self.inputs.isnan(), admissible, self.inputs))
+        return self.project(torch.where(self.inputs.isnan(), admissible, self.inputs))
 
-    def put_right(self, worlds: Tensor) -> Tensor:
+    def evaluations_since_improvement(self, minimum: float) -> int:
+        """How many experiments have been made since the first that is the best, or short of it by less than a minimum
+        improvement; 0 where the last 2p were not all asked for, or there are several outcomes.
+
+        minimum: in median absolute deviations of the outcome
+        """
+        patience = self.patience
+        asked = ~self.asked.isnan().all(-1)
+        if len(self.outcomes) > 1 or len(self) <= patience or not bool(asked[-patience:].all()):
+            return 0
+        (aim,), (outcomes,) = self.aims, self.outcomes
+        merits = (outcomes if aim is None else -(outcomes - aim).abs()).nan_to_num(nan=-torch.inf)
+        deviation = (outcomes - outcomes.nanmedian()).abs().nanmedian()
+        improved = merits >= merits.max() - minimum * deviation
+        return len(self) - 1 - int(improved.int().argmax())
+
+    @property
+    def patience(self) -> int:
+        """How many evaluations without an improvement are too many: two for each parameter."""
+        return 2 * len(self.space)
+
+    def project(self, worlds: Tensor) -> Tensor:
         """Worlds whose gaps are moved to where they keep the constraints, as far as what was recorded allows.
 
         worlds: (Q, n, d) -> (Q, n, d)
@@ -116,9 +179,9 @@ class Table:
             return worlds
         rows = self.gaps.any(-1)
         free = self.gaps[rows].repeat(len(worlds), 1).numpy()
-        right = self.space.put_right(worlds[:, rows].flatten(0, 1).numpy(), free)
+        kept = self.space.project(worlds[:, rows].flatten(0, 1).numpy(), free)
         moved = worlds.clone()
-        moved[:, rows] = torch.from_numpy(right).reshape(moved[:, rows].shape)
+        moved[:, rows] = torch.from_numpy(kept).reshape(moved[:, rows].shape)
         return moved
 
 

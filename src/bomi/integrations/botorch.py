@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bomi.errors import MethodError
 from bomi.impute.completed import Completed
-from bomi.impute.transform import Scaling
+from bomi.impute.transform import Transform
 from bomi.model import fitting
 from bomi.model.mixture import Mixture, MixturePosterior
 from bomi.optimizer import Optimizer
@@ -34,7 +34,7 @@ class WorldsModel(Mixture):
             sign = source.objectives[0 if outcome is None else source.outcomes.index(outcome)].sign
         elif isinstance(source, Completed):
             one = source.of(0)
-            worlds, scaling, sign = fitting.fit(one.inputs, one.targets), Scaling(), 1.0
+            worlds, scaling, sign = fitting.fit(one.inputs, one.targets), Transform(), 1.0
         else:
             raise MethodError(f"WorldsModel takes an Optimizer or Completed worlds, but got {type(source).__name__}")
         super().__init__(worlds)

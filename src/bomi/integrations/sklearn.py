@@ -25,7 +25,6 @@ from bomi.impute.simple import mode
 from bomi.impute.table import Table
 from bomi.posterior.copula import Columns
 from bomi.posterior.imputer import Posterior
-from bomi.posterior.warping import standard
 from bomi.space import Array, Real, Space
 
 
@@ -141,9 +140,9 @@ class PosteriorImputer(_Imputer):
         unit = torch.from_numpy(self._unit(X))
         space = Space({f"x{j}": Real(0, 1) for j in range(unit.shape[1])})
         outcomes = torch.from_numpy(np.array(y, dtype=np.float64))
-        targets = standard(outcomes, None, unit, space).to_targets(outcomes)
-        table = Table(space, unit, torch.full_like(unit, torch.nan), targets)
-        drawn = Posterior(self.worlds)(table, _generator(self.random_state)).inputs.numpy()
+        table = Table(space, unit, torch.full_like(unit, torch.nan), outcomes)
+        imputer = Posterior(self.worlds)
+        drawn = imputer.completed(imputer.init(table, _generator(self.random_state))).inputs.numpy()
         self.worlds_ = np.where(np.isnan(X), self.low_ + self.span_ * drawn, X)
         self._columns = Columns.of(unit, list(space.parameters.values()))
         return self

@@ -42,21 +42,21 @@ def search(
     """Hyper-parameters from nothing: a coarse search, then L-BFGS from the few best in every world.  (Q, k + 1)"""
     pairs = Pairs(kernel, inputs, errors)
     starts, worlds = _starts(pairs, targets, keep=keep)
-    return climb(pairs, targets, starts, most=most, worlds=worlds)
+    return maximize_evidence(pairs, targets, starts, most=most, worlds=worlds)
 
 
-def another_mode(pairs: Pairs, targets: Tensor, hyper: Tensor, worlds: Tensor, generator: torch.Generator) -> Tensor:
+def propose_mode(pairs: Pairs, targets: Tensor, hyper: Tensor, worlds: Tensor, generator: torch.Generator) -> Tensor:
     """Hyper-parameters of some worlds after a visit to another mode, from which each may come back.  (w, k + 1)
 
     It climbs from any start that is not hopelessly behind. So worlds share themselves out among the modes, by their
     evidence and by how many starts lead there.
     """
     starts, _ = _starts(pairs, targets, keep=1, worlds=worlds, generator=generator)
-    there = climb(pairs, targets, starts, most=20, worlds=worlds)
+    there = maximize_evidence(pairs, targets, starts, most=20, worlds=worlds)
     return _either(pairs, targets, hyper, there, worlds, generator)
 
 
-def compared(pairs: Pairs, targets: Tensor, hyper: Tensor, generator: torch.Generator) -> Tensor:
+def exchange(pairs: Pairs, targets: Tensor, hyper: Tensor, generator: torch.Generator) -> Tensor:
     """Hyper-parameters after every world has tried those of another: what one has found, all soon know.  (Q, k + 1)"""
     shift = int(torch.randint(1, len(hyper), (), generator=generator))
     return _either(pairs, targets, hyper, hyper.roll(shift, 0), torch.arange(len(hyper)), generator)
@@ -113,7 +113,9 @@ class Pairs:
         return half[:, self.place]
 
 
-def climb(pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: Tensor | None = None) -> Tensor:
+def maximize_evidence(
+    pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: Tensor | None = None
+) -> Tensor:
     """The best hyper-parameters that L-BFGS reaches in each world.
 
     starts: (r, k + 1), worlds: (r,) in which each climbs, by default one in each -> (Q, k + 1), by world

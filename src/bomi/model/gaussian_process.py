@@ -116,7 +116,7 @@ class GaussianProcess(Model):
         covariance = (covariance + torch.diag_embed(jitter)).movedim(0, -3)
         return GPyTorchPosterior(MultivariateNormal(mean.movedim(0, -2).to(X.device), covariance.to(X.device)))
 
-    def believe(self, points: Tensor) -> GaussianProcess:
+    def condition_on(self, points: Tensor) -> GaussianProcess:
         """As if the points had been tried and each world had been right about them.
 
         The mean stays, the variance shrinks: pending points are not asked for again

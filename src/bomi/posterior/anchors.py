@@ -7,26 +7,19 @@ import math
 import torch
 from torch import Tensor
 
-from bomi.impute.completed import Completed
+from bomi.impute.completed import Explained
 from bomi.impute.table import LARGE, Table
-from bomi.model.gaussian_process import GaussianProcess, with_hyper
+from bomi.model.surrogates import AdditiveGP
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.constrained import Constrained
-from bomi.posterior.sampler import CANDIDATES, gumbel, kernel_of, prior_of, snap, take
+from bomi.posterior.sampler import CANDIDATES, gumbel, prior_of, snap, take
 
 BLOCK = 64  # such rows at a time
 
 
-def model_of(table: Table, completed: Completed) -> GaussianProcess:
-    """The processes of one outcome, with the hyper-parameters that come with the worlds."""
-    assert completed.hyper is not None
-    there = completed.to(table.device)
-    return with_hyper(there.inputs, there.targets, completed.hyper, kernel=kernel_of(table), errors=there.errors)
-
-
-def choose_anchors(table: Table, generator: torch.Generator) -> Tensor:
+def choose_anchors(table: Table, rng: torch.Generator) -> Tensor:
     """Rows that speak for a large table: complete ones first, among them the best half by outcome.  (n,) bool"""
-    luck = torch.rand(len(table), generator=generator, dtype=torch.float64)
+    luck = torch.rand(len(table), generator=rng, dtype=torch.float64)
     complete = ~table.gaps.any(-1)
     order = (2 * complete.double() + luck).argsort(descending=True)
     pool = order[: min(max(int(complete.sum()), LARGE), 2 * LARGE)]
@@ -40,7 +33,7 @@ def choose_anchors(table: Table, generator: torch.Generator) -> Tensor:
 
 
 def draw_given(
-    anchors: Completed, table: Table, rows: Tensor, generator: torch.Generator, *, anchored: Tensor | None = None
+    anchors: Explained, table: Table, rows: Tensor, rng: torch.Generator, *, anchored: Tensor | None = None
 ) -> Tensor:
     """Gappy rows drawn given completed ones, each on its own: all are independent given f's values there.
 
@@ -49,23 +42,23 @@ def draw_given(
     """
     outcomes = table.outcomes[:, rows]  # (m, R)
     errors = torch.zeros_like(outcomes) if table.errors is None else torch.atleast_2d(table.errors)[:, rows]
-    models = [model_of(table, anchors.of(j)) for j in range(len(outcomes))]
+    models = [AdditiveGP()(anchors.of(j).to(table.device), table.space) for j in range(len(outcomes))]
     known = to_codes(table, table.inputs)
     everything = prior_of(table, known, len(anchors.inputs))
     if anchored is not None:  # what the anchors say of straying holds for the other rows too
         codes = known.expand(len(anchors.inputs), -1, -1).clone()
         codes[:, anchored] = to_codes(table, anchors.inputs)
-        everything = everything.learn_straying(take(codes, everything), generator, anchored)
+        everything = everything.learn_straying(take(codes, everything), rng, anchored)
     priors = everything.select(rows)
     Q, R, g = len(anchors.inputs), len(priors.rows), priors.used.shape[1]
-    e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=generator, dtype=torch.float64)
+    e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=rng, dtype=torch.float64)
     values = priors.draw(e)
     if priors.discrete.any():
         values = snap(values, priors, table.space)
-    luck = gumbel(values.shape[:3], generator)
+    luck = gumbel(values.shape[:3], rng)
     if table.space.constraints:
         constrained = Constrained(table, priors)
-        values[:, 0] = constrained.put_right(values[:, 0])  # so that one of them can be
+        values[:, 0] = constrained.project(values[:, 0])  # so that one of them can be
         values, weights = constrained.follow(values, priors)
         weights[:, 0] = weights[:, 0].clamp_min(-1e9)
         luck = luck + weights

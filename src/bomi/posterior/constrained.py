@@ -126,7 +126,7 @@ class Constrained:
             weight[:, :, one.row].masked_fill_(torch.from_numpy(~fine), -torch.inf)
         return values, weight
 
-    def put_right(self, values: Tensor) -> Tensor:
+    def project(self, values: Tensor) -> Tensor:
         """Values of all slots moved as little as the constraints ask.  (..., R, g) -> (..., R, g)"""
         values = values.clone()
         parameters = list(self.space.parameters.values())
@@ -137,7 +137,7 @@ class Constrained:
             for s, j in enumerate(one.places):
                 numbers[:, j] = owners[s].numbers(codes[:, s, None])
             free = np.tile(np.isnan(one.known), (len(codes), 1))
-            right = self.polytope.put_right(numbers, free)
+            right = self.polytope.project(numbers, free)
             right = np.where(np.isnan(right), numbers, right)
             for s, j in enumerate(one.places):
                 place = torch.from_numpy(owners[s].places(right[:, j])[..., 0])

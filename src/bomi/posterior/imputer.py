@@ -1,25 +1,55 @@
-"""Our default: worlds drawn from the posterior of the gaps."""
+"""Our default: worlds drawn from the posterior of the gaps, each with the process that explains it."""
 
 from __future__ import annotations
 
+import logging
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from bomi.errors import MethodError
-from bomi.impute.completed import Completed
+from bomi.impute.completed import Completed, Explained
 from bomi.impute.table import LARGE, Table
-from bomi.model.kernels import cross
-from bomi.posterior.anchors import choose_anchors, draw_given, model_of
+from bomi.impute.transform import Transform
+from bomi.model.surrogates import AdditiveGP
+from bomi.posterior import policy
+from bomi.posterior.anchors import choose_anchors, draw_given
 from bomi.posterior.codes import from_codes, to_codes
-from bomi.posterior.sampler import by_world, guess, inverse_of, kernel_of, prior_of, sweep, take
-from bomi.posterior.starts import SLOW_ROUNDS, anneal, cold_start, of_worlds, search_hyper, tempered, warm_start
+from bomi.posterior.hyper import explained, of_worlds, relearn_hyper, search_hyper, temper
+from bomi.posterior.sampler import inverse_of, prior_of, sweep, take
+from bomi.posterior.starts import ENOUGH, cold_start, restart, warm_start
 
 WORLDS = (5, 20)  # at least and at most
 ROWS_OF_WORLDS = 1000  # in all worlds together, between these
-SAMPLES = 200  # draws of each gap, where its distribution is asked for
+DRAWS_OF_LARGE = 20  # at most, of the gaps of a large table
+LEAST_ROWS = 2  # with an outcome, to learn anything from
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Where the sampler is: the state of `Posterior`."""
+
+    table: Table  # its outcomes on the scale of the transforms
+    transforms: tuple[Transform, ...]  # of each outcome
+    inputs: Tensor  # (Q, n, d)
+    hyper: Tensor | None  # (m Q, k + 1); None while there are too few rows
+    settled: int = 0  # how many rows there are to be before another transform is thought of
+
+    def continued(self, table: Table) -> Tensor:
+        """The worlds for another state of the table: NaN in the rows that are new.  (Q, n, d)"""
+        place = {key: i for i, key in enumerate(self.table.keys)}
+        inputs = torch.full((len(self.inputs), *table.inputs.shape), torch.nan, dtype=torch.float64)
+        pairs = [(i, place[key]) for i, key in enumerate(table.keys) if key in place]
+        if pairs:
+            new, old = torch.tensor(pairs).unbind(-1)
+            inputs[:, new] = self.inputs[:, old]
+        return inputs
 
 
 @dataclass(frozen=True)
@@ -32,92 +62,171 @@ class Posterior:
 
     worlds: int | None = None
 
+    yields: ClassVar[type[Completed]] = Explained
+
     def __post_init__(self) -> None:
         if self.worlds is not None and (not isinstance(self.worlds, int) or self.worlds < 1):
             raise MethodError(f"`worlds` must be a whole number from 1, but got {self.worlds!r}")
 
-    def __call__(self, table: Table, generator: torch.Generator, warm: Completed | None = None) -> Completed:
-        """Draws that go on from the worlds before, if there are any, or start from the complete rows."""
-        if not table.gaps.any():
-            hyper = None
-            if warm is not None and warm.hyper is not None:
-                hyper = warm.hyper[:: len(warm.hyper) // len(table.outcomes)]  # one world's, of each outcome
-            return Completed(table.inputs[None], table.targets, hyper=hyper, errors=table.errors)
+    # --- the contract ----------------------------------------------------------------------------------------------
+
+    def init(self, table: Table, rng: torch.Generator) -> Chains:
+        """From nothing: a transform by the complete rows, and where these are few, another by the worlds drawn."""
+        chains = self._draw(table, policy.choose_transforms(table), rng)
+        if not _enough(table):
+            return chains
+        complete = int((~table.gaps.any(-1)).sum())
+        if complete < min(len(table), ENOUGH * len(table.space)):
+            better = policy.choose_transforms(table, chains.inputs)
+            if not policy.alike(better, chains.transforms):
+                chains = self._draw(table, better, rng, chains.inputs)
+        return self._restarted(self._learned(chains), table, rng)
+
+    def step(self, state: Chains, table: Table, rng: torch.Generator) -> Chains:
+        """A warm start: new rows are drawn first, then all are swept, then the processes are learned a little more."""
+        if state.hyper is None:
+            return self.init(table, rng)
+        worlds = state.continued(table)
+        if policy.choice_is_due(len(table), len(state.table)) and len(table) >= state.settled:
+            transforms = policy.choose_transforms(table, worlds)
+        else:
+            transforms = policy.same_transforms(table, state.transforms)
+        hyper = state.hyper if policy.alike(transforms, state.transforms) else None  # those of another warp are useless
+        chains = replace(self._draw(table, transforms, rng, worlds, hyper), settled=state.settled)
+        chains = self._learned(chains)
+        return self._restarted(chains, table, rng) if policy.restart_is_due(table) else chains
+
+    def completed(self, state: Chains) -> Completed:
+        """The worlds with their processes; without these while there are too few rows."""
+        scaled = state.table
+        if state.hyper is None:
+            plain = Completed(state.inputs, scaled.targets, errors=scaled.errors)
+            return replace(plain, transforms=state.transforms, aims=scaled.aims)
+        found = explained(scaled, state.inputs, state.hyper)
+        return replace(found, transforms=state.transforms, aims=scaled.aims)
+
+    def draws(self, state: Chains, count: int, rng: torch.Generator) -> Completed:
+        """The chains run on, their processes fixed."""
+        table, found = state.table, self.completed(state)
+        if state.hyper is None or not isinstance(found, Explained) or not table.gaps.any():
+            return found
         if len(table) > LARGE:
-            return self._by_anchors(table, generator, warm)
+            several = replace(self, worlds=min(count, DRAWS_OF_LARGE))
+            inputs, hyper = several._by_anchors(table, rng, state.inputs, state.hyper)
+            return replace(found, inputs=inputs, hyper=hyper)
+        hyper, worlds = temper(state.hyper), len(state.inputs)
+        codes = to_codes(table, state.inputs)
+        priors = prior_of(table, to_codes(table, table.inputs), worlds)
+        priors = priors.learn_straying(take(codes, priors), rng)
+        turns, drawn = math.ceil(count / worlds), []
+        for turn in range(turns):
+            if turn % 10 == 0:  # an inverse that is updated many times loses digits
+                P = inverse_of(table, hyper, from_codes(table, codes))
+            P, priors = sweep(codes, P, table, priors, hyper, rng)
+            drawn.append(from_codes(table, codes))
+        hyper = of_worlds(hyper, torch.arange(worlds).repeat(turns), table)
+        return replace(found, inputs=torch.cat(drawn), hyper=hyper)
+
+    # --- its parts -------------------------------------------------------------------------------------------------
+
+    def _draw(
+        self,
+        table: Table,
+        transforms: Sequence[Transform],
+        rng: torch.Generator,
+        worlds: Tensor | None = None,
+        hyper: Tensor | None = None,
+    ) -> Chains:
+        """The gaps drawn on the scale of the transforms, from worlds before if there are any."""
+        scaled = table.transformed(transforms)
+        inputs, hyper = self._fill(scaled, torch.Generator().manual_seed(rng.initial_seed()), worlds, hyper)
+        return Chains(scaled, tuple(transforms), inputs, hyper)
+
+    def _fill(
+        self, table: Table, rng: torch.Generator, worlds: Tensor | None, hyper: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Completed inputs with the hyper-parameters so far, None if they are still to be learned.  (Q, n, d)"""
+        if not table.gaps.any():
+            one = None if hyper is None else of_worlds(hyper, torch.zeros(1, dtype=torch.long), table)
+            return table.inputs[None], one
+        if len(table) > LARGE:
+            return self._by_anchors(table, rng, worlds, hyper)
         known = to_codes(table, table.inputs)
         priors = prior_of(table, known, self._count(table))
-        if warm is None:
-            codes, hyper = cold_start(table, known, priors, generator)
+        if worlds is None:
+            codes, hyper = cold_start(table, known, priors, rng)
         else:
-            codes, hyper = warm_start(table, known, priors, generator, warm.inputs, warm.hyper)
-        return Completed(from_codes(table, codes), table.targets, hyper=hyper, errors=table.errors)
+            codes, hyper = warm_start(table, known, priors, rng, worlds, hyper)
+        return from_codes(table, codes), hyper
 
-    def another(self, table: Table, generator: torch.Generator) -> Completed:
-        """Another reading of a table of moderate size: parameters act one by one, and worlds are drawn slowly.
-
-        Worlds that go on from row to row can settle on a reading in which wrong gaps and short lengths bear each other
-        out. Gaps that add up are found only by a process that is additive from the start, given time.
-        """
-        known = to_codes(table, table.inputs)
-        worlds = min(self._count(table), WORLDS[0])
-        priors = prior_of(table, known, worlds)
-        codes = guess(known.expand(worlds, -1, -1), priors, table)
-        hyper = kernel_of(table).additive().repeat(worlds * len(table.outcomes), 1)
-        learning, cold = range(SLOW_ROUNDS // 2, SLOW_ROUNDS, 2), SLOW_ROUNDS * 4 // 5
-        hyper = anneal(table, codes, priors, hyper, generator, rounds=SLOW_ROUNDS, cold=cold, learning=learning)
-        return Completed(from_codes(table, codes), table.targets, hyper=hyper, errors=table.errors)
+    def _by_anchors(
+        self, table: Table, rng: torch.Generator, worlds: Tensor | None, hyper: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Of a large table, some rows are worlds as ever; the others are drawn given these, each on its own."""
+        chosen = choose_anchors(table, rng)
+        part = table.select(chosen)
+        inputs, learned = self._fill(part, rng, None if worlds is None else worlds[:, chosen], hyper)
+        if learned is None:  # the anchors have no gaps: one world, and its hyper-parameters are still to be learned
+            learned = search_hyper(part, inputs)
+        count = self._count(table)
+        each = torch.arange(count) % len(inputs)
+        anchors = explained(part, inputs[each], of_worlds(learned, each, table))
+        filled = table.inputs.expand(count, -1, -1).clone()
+        filled[:, chosen] = anchors.inputs
+        gappy = table.gaps.any(-1) & ~chosen
+        if gappy.any():
+            filled[:, gappy] = draw_given(anchors, table, gappy, rng, anchored=chosen)
+        return filled, anchors.hyper
 
     def _count(self, table: Table) -> int:
         """How many worlds a table gets."""
         low, high = WORLDS
         return self.worlds or min(max(ROWS_OF_WORLDS // len(table), low), high)
 
-    def _by_anchors(self, table: Table, generator: torch.Generator, warm: Completed | None) -> Completed:
-        """Of a large table, some rows are worlds as ever; the others are drawn given these, each on its own."""
-        chosen = choose_anchors(table, generator)
-        part = None if warm is None else replace(warm, inputs=warm.inputs[:, chosen])
-        anchors = self(table.select(chosen), generator, part)
-        hyper = anchors.hyper
-        if hyper is None:  # the anchors have no gaps: one world, and its hyper-parameters are still to be learned
-            hyper = search_hyper(table, anchors)
-        count = self._count(table)
-        worlds = torch.arange(count) % len(anchors.inputs)
-        anchors = replace(anchors, inputs=anchors.inputs[worlds], hyper=of_worlds(hyper, worlds, table))
-        inputs = table.inputs.expand(count, -1, -1).clone()
-        inputs[:, chosen] = anchors.inputs
-        gappy = table.gaps.any(-1) & ~chosen
-        if gappy.any():
-            inputs[:, gappy] = draw_given(anchors, table, gappy, generator, anchored=chosen)
-        return Completed(inputs, table.targets, hyper=anchors.hyper, errors=table.errors)
+    def _learned(self, chains: Chains) -> Chains:
+        """With hyper-parameters learned, from nothing or a little further."""
+        if not _enough(chains.table):
+            return replace(chains, hyper=None)
+        if chains.hyper is None:
+            hyper = search_hyper(chains.table, chains.inputs, steps=60, keep=4)
+        else:
+            hyper = relearn_hyper(chains.table, chains.inputs, chains.hyper)
+        return replace(chains, hyper=hyper)
 
-    def sample(
-        self, table: Table, completed: Completed, points: Tensor, generator: torch.Generator
-    ) -> tuple[Tensor, Tensor]:
-        """Many draws of every gap, and with each what its world expects of every outcome at some points.
+    def _restarted(self, chains: Chains, table: Table, rng: torch.Generator) -> Chains:
+        """Where patience has run out on a warped scale: worlds on the identity scale, if they explain far more.
 
-        points: (l, d) -> (M, n, d), (m, M, l)
+        Either scale is judged by worlds of its own, drawn with the same care.
         """
-        assert completed.hyper is not None
-        outcomes = len(table.outcomes)
-        if len(table) > LARGE:
-            drawn = replace(self, worlds=SAMPLES // 10)._by_anchors(table, generator, completed)
-            with torch.no_grad():
-                return drawn.inputs, torch.stack(
-                    [model_of(table, drawn.of(j)).moments(points)[0] for j in range(outcomes)]
-                )
-        hyper, kernel = tempered(completed.hyper), kernel_of(table)
-        inputs, expected = [], []
-        codes = to_codes(table, completed.inputs)
-        priors = prior_of(table, to_codes(table, table.inputs), len(codes))
-        priors = priors.learn_straying(take(codes, priors), generator)
-        y = by_world(table.outcomes.nan_to_num(), len(codes)).unsqueeze(-1)
-        for turn in range(math.ceil(SAMPLES / len(codes))):
-            if turn % 10 == 0:
-                P = inverse_of(table, hyper, from_codes(table, codes))
-            P, priors = sweep(codes, P, table, priors, hyper, generator)
-            world = from_codes(table, codes)
-            k = cross(kernel, hyper[:, :-1], world.repeat(outcomes, 1, 1), points.expand(len(hyper), -1, -1))
-            inputs.append(world)
-            expected.append((k.mT @ (P @ y)).squeeze(-1).unflatten(0, (outcomes, -1)))  # (m, Q, l)
-        return torch.cat(inputs), torch.cat(expected, 1)
+        identity = policy.identity_transforms(table)
+        if not policy.is_stuck(table) or policy.alike(identity, chains.transforms):
+            return chains
+        found = self._slowly(table, identity, rng)
+        claim = _log_evidence(found, table) - policy.RESTART_GAIN
+        if claim < _log_evidence(chains, table):
+            return chains
+        if claim < _log_evidence(self._slowly(table, chains.transforms, rng), table):
+            return chains
+        logger.info("restart after %d rows: worlds on the identity scale explain far more", len(table))
+        return replace(found, settled=len(table) + table.patience)
+
+    def _slowly(self, table: Table, transforms: Sequence[Transform], rng: torch.Generator) -> Chains:
+        """A few worlds drawn from nothing, slowly."""
+        scaled = table.transformed(transforms)
+        known = to_codes(scaled, scaled.inputs)
+        priors = prior_of(scaled, known, min(self._count(scaled), WORLDS[0]))
+        codes, hyper = restart(scaled, known, priors, torch.Generator().manual_seed(rng.initial_seed()))
+        return self._learned(Chains(scaled, tuple(transforms), from_codes(scaled, codes), hyper))
+
+
+def _enough(table: Table) -> bool:
+    """Whether every outcome has as many rows as a process can learn from."""
+    return int((~table.outcomes.isnan()).sum(-1).min()) >= LEAST_ROWS
+
+
+def _log_evidence(chains: Chains, table: Table) -> float:
+    """The log evidence of the outcomes as they were told, in the middle one of the worlds."""
+    assert chains.hyper is not None
+    (transform,), (outcomes,) = chains.transforms, table.outcomes
+    model = AdditiveGP()(explained(chains.table, chains.inputs, chains.hyper).of(0), table.space)
+    return float(model.log_evidence().median() + transform.slope(outcomes[~outcomes.isnan()]).log().sum())

@@ -216,7 +216,7 @@ def guess(codes: Tensor, priors: GapPriors, table: Table) -> Tensor:
     filled = codes.clone()
     middle = priors.draw(torch.zeros(len(codes), 1, *priors.used.shape, dtype=torch.float64))[:, 0]
     if table.space.constraints:
-        middle = Constrained(table, priors).put_right(snap(middle, priors, table.space))
+        middle = Constrained(table, priors).project(snap(middle, priors, table.space))
     _put(filled, priors, middle, table.space)
     return torch.where(codes.isnan(), filled, codes)
 

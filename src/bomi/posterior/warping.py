@@ -1,15 +1,15 @@
-"""The scale on which an outcome is modelled.
+"""Which outcome transform: how far heavy tails are drawn in.
 
-Outcomes with heavy tails are drawn in: w(z) = asinh(b z) / b, from the median or from the best outcome. The more normal
-they are made, the better the best of them are told apart; so Box and Cox (1964) choose a power. But the rows of an
-optimizer crowd near the best outcome, look heavy-tailed even where the function is as tame as can be, and what was a
-sum over parameters is none once it is bent. So a bend must also leave the outcomes explicable by the inputs, which is
-what a Gaussian process says of them (Snelson, Rasmussen, Ghahramani 2003):
+w(z) = asinh(b z) / b, from the median or from the best outcome. The more normal the outcomes are made, the better the
+best of them are told apart; so Box and Cox (1964) choose a power. But the rows of an optimizer crowd near the best
+outcome and look heavy-tailed even where the function is tame, and warping destroys additivity. So a warp must also
+leave the outcomes explicable by the inputs, which is what a Gaussian process says of them (Snelson, Rasmussen,
+Ghahramani 2003):
 
     log p(y) = log N(w(y); 0, K) + sum_i log w'(y_i),
 
-at the best of a coarse grid of hyper-parameters, whose Cholesky factors serve all bends. Of the scales on which this is
-about as large as on the best one, the outcomes get the one on which they are the most normal.
+at the best of a coarse grid of hyper-parameters, whose Cholesky factors serve all warps. Of the transforms on which
+this is about as large as on the best one, the outcomes get the one on which they are the most normal.
 """
 
 from __future__ import annotations
@@ -21,39 +21,31 @@ import torch
 from torch import Tensor
 
 from bomi.impute.table import LARGE
-from bomi.impute.transform import Scaling, span
+from bomi.impute.transform import Transform, span_or_size
 from bomi.model.fitting import STARTING_NOISES, Pairs, grid
 from bomi.model.kernels import AdditiveMatern, Kernel
 from bomi.space import Space
 
-BENDS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-MARGIN = 2.0  # how much more normal, in nats, bent outcomes must be
+WARPS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+MARGIN = 2.0  # how much more normal, in nats, warped outcomes must be
 SLACK = 4.0  # nats, by which a process may explain them worse
 NOISES = (1e-6, *STARTING_NOISES)
 
 
-def standard(
-    outcomes: Tensor,
-    target: float | None,
-    inputs: Tensor,
-    space: Space,
-    keep: Scaling | None = None,
-    stalled: bool = False,
-) -> Scaling:
+def choose_transform(
+    outcomes: Tensor, aim: float | None, inputs: Tensor, space: Space, *, keep_upper_tail: bool = False
+) -> Transform:
     """To mean 0 and standard deviation 1, heavy tails drawn in; constant outcomes to 0.
 
-    outcomes: (n,), inputs: (n, d); rows with NaN have no place and no say. `keep` has the bend to keep to, if it is not
-    to be chosen anew. Where a target is wanted the outcomes are bent around it, to both sides alike: what is nearer to
-    it stays nearer.
+    outcomes: (n,), inputs: (n, d); rows with NaN have no place and no say. Where an aim is wanted the outcomes are
+    warped around it, to both sides alike: what is nearer to it stays nearer.
 
-    stalled: nothing better has come for a while. Then the upper tail is left as it is: drawn in, the best rows look
-    like many others, and the search turns away from where a better one is likely.
+    keep_upper_tail: drawn in, the best rows look like many others, and the search turns away from where a better one is
+    likely.
     """
-    choices = _choices(outcomes, target)
-    if keep is not None:
-        return next((one for one in choices if (one.bend, one.from_best) == (keep.bend, keep.from_best)), choices[0])
-    if stalled and target is None:
-        choices = [one for one in choices if one.from_best or not one.bend]
+    choices = _choices(outcomes, aim)
+    if keep_upper_tail and aim is None:
+        choices = [one for one in choices if one.from_best or not one.warp]
     placed = (~inputs.isnan().any(-1)).nonzero()[:, 0]
     if len(choices) == 1 or len(placed) < 2:
         return choices[0]
@@ -61,41 +53,47 @@ def standard(
     kernel = AdditiveMatern(tuple(space.groups.tolist()))
     evidence = log_evidence(choices, outcomes[some], inputs[some], kernel)
     explained = evidence >= evidence.max() - SLACK
-    normality = [_log_normality(one, outcomes) - MARGIN * (one.bend > 0) for one in choices]
+    normality = [_log_normality(one, outcomes) - MARGIN * (one.warp > 0) for one in choices]
     return max(zip(normality, choices, explained, strict=True), key=lambda each: (each[2], each[0]))[1]
 
 
-def _log_normality(scaling: Scaling, outcomes: Tensor) -> float:
+def same_transform(outcomes: Tensor, aim: float | None, like: Transform) -> Transform:
+    """The transform of other outcomes that warps as another does.  outcomes: (n,)"""
+    choices = _choices(outcomes, aim)
+    return next((one for one in choices if one.shape == like.shape), choices[0])
+
+
+def _log_normality(transform: Transform, outcomes: Tensor) -> float:
     """The log likelihood of the outcomes if on this scale they were normal, up to a constant."""
-    return float(scaling.slope(outcomes).log().sum())  # targets have mean 0 and standard deviation 1 on every scale
+    return float(transform.slope(outcomes).log().sum())  # targets have mean 0 and standard deviation 1 on every scale
 
 
-def _choices(outcomes: Tensor, target: float | None) -> list[Scaling]:
-    """The straight scaling, then the bent ones; only one if there is nothing to choose by.
+def _choices(outcomes: Tensor, aim: float | None) -> list[Transform]:
+    """The identity, then the warps; only one if there is nothing to choose by.
 
     z is measured in units of the median absolute deviation. From the best outcome only one tail is drawn in, and what
     is nearly best is kept apart.
     """
     if len(outcomes) == 0:
-        return [Scaling()]
+        return [Transform()]
     middle = float(outcomes.median())
     away = (outcomes - middle).abs()
-    unit = span(float(away.median()) or float(away.mean()), middle)
-    sides = (False, True) if target is None else (False,)
+    unit = span_or_size(float(away.median()) or float(away.mean()), middle)
+    sides = (False, True) if aim is None else (False,)
     found = []
-    for bend, from_best in ((0.0, False), *itertools.product(BENDS, sides)):
-        center = float(outcomes.max()) if from_best else middle if target is None else target
+    for warp, from_best in ((0.0, False), *itertools.product(WARPS, sides)):
+        center = float(outcomes.max()) if from_best else middle if aim is None else aim
         z = (outcomes - center) / unit
-        w = torch.asinh(bend * z) / bend if bend else z
+        w = torch.asinh(warp * z) / warp if warp else z
         sd = float(w.std(correction=0))
         if sd < 1e-9:
-            return [Scaling(float(w.mean()), 1.0, center, unit)]
-        if np.isfinite(sd):  # or else too weak a bend for such outliers
-            found.append(Scaling(float(w.mean()), sd, center, unit, bend, from_best))
+            return [Transform(float(w.mean()), 1.0, center, unit)]
+        if np.isfinite(sd):  # or else too weak a warp for such outliers
+            found.append(Transform(float(w.mean()), sd, center, unit, warp, from_best))
     return found
 
 
-def log_evidence(choices: list[Scaling], outcomes: Tensor, inputs: Tensor, kernel: Kernel) -> Tensor:
+def log_evidence(choices: list[Transform], outcomes: Tensor, inputs: Tensor, kernel: Kernel) -> Tensor:
     """log p(y) on each scale.  outcomes: (n,), inputs: (n, d) -> (c,)"""
     targets = torch.stack([choice.to_targets(outcomes) for choice in choices], -1)  # (n, c)
     stretch = torch.stack([choice.slope(outcomes).log().sum() for choice in choices])

@@ -141,7 +141,7 @@ def undominated(merits: Tensor) -> Tensor:
     return found
 
 
-def doubt(chance: Tensor) -> Tensor:
+def infeasibility_penalty(chance: Tensor) -> Tensor:
     """0 for a point that is likely to succeed, below -1 for one that is not; it outweighs any other score.  (m,)
 
     Where nothing better is left among what is feasible, the expected improvement, however little of it remains, would

@@ -1,7 +1,7 @@
 """The point of the space with the best score.
 
-Sobol points and the surroundings of good rows are scored; the best of them climb by L-BFGS along the continuous
-columns, side by side, and by single changes along the discrete ones. A small discrete space is enumerated. With
+Sobol points and the surroundings of good rows are scored; the best of them start L-BFGS along the continuous columns,
+side by side, and coordinate moves along the discrete ones. A small discrete space is enumerated. With
 constraints every point on the way keeps them.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -21,15 +21,16 @@ from torch.quasirandom import SobolEngine
 
 from bomi.errors import SuggestionError
 from bomi.search import feasible
+from bomi.search.trust_region import Region
 from bomi.space import Space
 
 Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 
 RAW = 512
 RESTARTS = 8
-NOMINEES = 256  # of the raw points that come to the final choice, where there are scouts
-NOMINEES_OF_BATCH = 96  # for the points of a batch
-SHARERS = 16  # points of a batch that share them
+SHORTLIST = 256  # raw points that all worlds look at, where each has looked at some
+SHORTLIST_OF_BATCH = 96  # for the points of a batch
+SHARED_BY = 16  # points of a batch that share a shortlist
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
 ELSEWHERE = 8  # other places tried for each parameter of a start
@@ -72,13 +73,6 @@ def _nothing_free(taken: int) -> SuggestionError:
     )
 
 
-class Region(NamedTuple):
-    """The surroundings of a point: numbers within a radius of it."""
-
-    center: Tensor  # (d,)
-    radius: float
-
-
 def maximize(
     score: Score,
     space: Space,
@@ -87,52 +81,67 @@ def maximize(
     starts: Tensor | None = None,
     taken: Tensor | None = None,
     within: Region | None = None,
-    scouts: Sequence[Score] = (),
-    raw: Tensor | None = None,
-    points: int | None = None,
-) -> tuple[Tensor, float]:
-    """The best point found and its score, anywhere or within a region.
+    per_world: Sequence[Score] = (),
+    shortlist: Tensor | None = None,
+) -> Tensor:
+    """The best point that multi-start optimization finds, anywhere or within a region.  (d,)
 
-    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. scouts: cheaper scores, such as each
-    world's own, that share the first look at the raw points; raw: (r, d) these, where they were chosen beforehand. With
-    `points` it is the best of so many space-filling points, and nothing climbs. The result is admissible: integers,
-    steps and categories are moved along their own values.
+    starts: (s, d) good rows to search around, taken: (m, d) to stay away from. per_world: cheaper scores, each world's
+    own, that share the first look at the raw points; shortlist: (r, d) the best of these, where they were chosen
+    beforehand. The result is admissible: integers, steps and categories are moved along their own values.
     """
     if _is_enumerable(space):
+        return _best_free(score, space, _every_point(space), None, seed, taken)
+    most = SHORTLIST if shortlist is None else len(shortlist)
+    if within is not None or shortlist is None:
+        shortlist = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
+        shortlist = _shortlisted(shortlist, per_world, most) if len(per_world) > 1 else shortlist
+    values = _evaluate(score, shortlist)
+    restarts = RESTARTS if most == SHORTLIST else RESTARTS // 2  # a shared shortlist was chosen with care
+    optimized, tops = _optimize(score, space, shortlist[_pick(values, seed, restarts)], within)
+    return _best_free(score, space, torch.cat([optimized, shortlist]), torch.cat([tops, values]), seed, taken)
+
+
+def best_of(
+    score: Score,
+    space: Space,
+    *,
+    points: int,
+    seed: int,
+    taken: Tensor | None = None,
+    per_world: Sequence[Score] = (),
+) -> Tensor:
+    """The best of so many space-filling points, or of all points of a small discrete space.  (d,)"""
+    if _is_enumerable(space):
         found = _every_point(space)
-        values = _evaluate(score, found)
-    elif points is not None:
-        found = _even_points(space, points, seed)
-        found = _nominated(found, scouts, NOMINEES) if len(scouts) > 1 else found
-        values = _evaluate(score, found)
     else:
-        most = NOMINEES if raw is None else len(raw)
-        if within is not None or raw is None:
-            raw = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
-            raw = _nominated(raw, scouts, most) if len(scouts) > 1 else raw
-        values = _evaluate(score, raw)
-        restarts = RESTARTS if most == NOMINEES else RESTARTS // 2  # shared points were chosen with care
-        climbed, tops = _climb(score, space, raw[_pick(values, seed, restarts)], within)
-        found, values = torch.cat([climbed, raw]), torch.cat([tops, values])
+        found = _even_points(space, points, seed)
+        found = _shortlisted(found, per_world, SHORTLIST) if len(per_world) > 1 else found
+    return _best_free(score, space, found, None, seed, taken)
+
+
+def _best_free(
+    score: Score, space: Space, found: Tensor, values: Tensor | None, seed: int, taken: Tensor | None
+) -> Tensor:
+    """The best point that is not taken, or any other of the space if all of them are.  found: (m, d), values: (m,)"""
+    values = _evaluate(score, found) if values is None else values
     if taken is not None and len(taken):
         free = ~_are_taken(found, taken)
         if not free.any():  # any other then
-            found = first_free(space, _even_points(space, RAW, seed), taken)[None]
-            return found[0], float(_evaluate(score, found)[0])
+            return first_free(space, _even_points(space, RAW, seed), taken)
         found, values = found[free], values[free]
-    best = int(values.argmax())
-    return found[best], float(values[best])
+    return found[int(values.argmax())]
 
 
-def nominees(
-    scouts: Sequence[Score], space: Space, *, seed: int, starts: Tensor, most: int = NOMINEES_OF_BATCH
+def shortlist_of(
+    per_world: Sequence[Score], space: Space, *, seed: int, starts: Tensor, most: int = SHORTLIST_OF_BATCH
 ) -> Tensor | None:
-    """The raw points that scouts find the best, for searches that share them; None in a space that is enumerated.
+    """The raw points of the best per-world scores, for searches that share them; None in a space that is enumerated.
 
     Where a score only ever falls from one search to the next, as it does while a batch is made, the best point stays
     among those that were the best at first.  -> (r, d)
     """
-    return None if _is_enumerable(space) else _nominated(_raw_points(space, seed, starts), scouts, most)
+    return None if _is_enumerable(space) else _shortlisted(_raw_points(space, seed, starts), per_world, most)
 
 
 def _even_points(space: Space, count: int, seed: int) -> Tensor:
@@ -157,7 +166,7 @@ def _raw_points(space: Space, seed: int, starts: Tensor | None) -> Tensor:
         around = around + reach * torch.randn(around.shape, generator=generator, dtype=torch.float64)
         near = torch.from_numpy(space.snap(torch.cat([starts, around]).numpy()))
         points += [feasible.around(space, near) if space.constraints else near]
-        points += [_elsewhere(space, starts, generator)]
+        points += [_coordinate_moves(space, starts, generator)]
     return torch.cat(points)
 
 
@@ -172,7 +181,7 @@ def _near_points(space: Space, seed: int, within: Region) -> Tensor:
     return near
 
 
-def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tensor:
+def _coordinate_moves(space: Space, points: Tensor, generator: torch.Generator) -> Tensor:
     """Each point with one parameter at another place, for every parameter and evenly over its range.  (m, d)"""
     moved = []
     for j, columns in enumerate(space.columns):
@@ -186,17 +195,17 @@ def _elsewhere(space: Space, points: Tensor, generator: torch.Generator) -> Tens
     return torch.cat(moved)
 
 
-def _nominated(points: Tensor, scouts: Sequence[Score], most: int) -> Tensor:
-    """The points are dealt out to the scouts; each nominates the best of its own.  (m, d) -> (at most so many, d)"""
+def _shortlisted(points: Tensor, per_world: Sequence[Score], most: int) -> Tensor:
+    """The points are dealt out to the worlds; each keeps the best of its own.  (m, d) -> (at most so many, d)"""
     chosen = []
-    for turn, scout in enumerate(scouts):
-        own = points[turn :: len(scouts)]
-        chosen.append(own[_evaluate(scout, own).topk(min(most // len(scouts), len(own))).indices])
+    for turn, score in enumerate(per_world):
+        own = points[turn :: len(per_world)]
+        chosen.append(own[_evaluate(score, own).topk(min(most // len(per_world), len(own))).indices])
     return torch.cat(chosen)
 
 
 def _pick(values: Tensor, seed: int, restarts: int) -> Tensor:
-    """Which points climb: the best one, and others drawn with weights that rise with their score."""
+    """Which points to start from: the best one, and others drawn with weights that rise with their score."""
     values = values.nan_to_num(nan=-1e300, neginf=-1e300)
     order = values.argsort(descending=True)
     spread = values.std().clamp_min(1e-300)
@@ -207,30 +216,30 @@ def _pick(values: Tensor, seed: int, restarts: int) -> Tensor:
     return torch.cat([order[:1], others])
 
 
-def _climb(score: Score, space: Space, points: Tensor, within: Region | None) -> tuple[Tensor, Tensor]:
-    """Local ascent from each point, continuous and discrete moves in turn.  (r, d) -> (r, d), (r,)"""
+def _optimize(score: Score, space: Space, points: Tensor, within: Region | None) -> tuple[Tensor, Tensor]:
+    """Local optimization from each point, continuous and discrete moves in turn.  (r, d) -> (r, d), (r,)"""
     continuous = torch.tensor(
         [parameter.levels is None for parameter in space.parameters.values() for _ in range(parameter.width)]
     )
     if continuous.any():
-        points = _ascend(score, space, points, continuous, within)
+        points = _lbfgs(score, space, points, continuous, within)
     values = _evaluate(score, points)
     for _ in range(0 if continuous.all() else ROUNDS):
         moved, better = _best_change(score, space, points, values)
         if not (better > values).any():
             break
-        points = _ascend(score, space, moved, continuous, within) if continuous.any() else moved
+        points = _lbfgs(score, space, moved, continuous, within) if continuous.any() else moved
         values = _evaluate(score, points)
     return points, values
 
 
-def _ascend(score: Score, space: Space, points: Tensor, free: Tensor, within: Region | None) -> Tensor:
+def _lbfgs(score: Score, space: Space, points: Tensor, free: Tensor, within: Region | None) -> Tensor:
     """L-BFGS within the cube, or the region, along the free columns, all points side by side."""
     low, high = torch.zeros(len(free), dtype=torch.float64), torch.ones(len(free), dtype=torch.float64)
     if within is not None:
         low, high = (within.center - within.radius).clamp(0, 1), (within.center + within.radius).clamp(0, 1)
     if bool(free[[space.columns[j].start for j in space.constrained]].any()):
-        return feasible.climb(score, space, points, free, low, high)
+        return feasible.slsqp(score, space, points, free, low, high)
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         moving = torch.from_numpy(flat).requires_grad_()
@@ -250,9 +259,9 @@ def _ascend(score: Score, space: Space, points: Tensor, free: Tensor, within: Re
         ftol=1e-8,
         pass_batch_indices=True,
     )
-    climbed = points.clone()
-    climbed[:, free] = torch.from_numpy(np.asarray(found)).clamp(0, 1)
-    return climbed
+    moved = points.clone()
+    moved[:, free] = torch.from_numpy(np.asarray(found)).clamp(0, 1)
+    return moved
 
 
 def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:

@@ -75,7 +75,7 @@ class ExpectedImprovement:
             if outlook.success is None:
                 return acquisition.log_mean(gain)
             log_chance = outlook.success.log_chance(points)
-            return acquisition.log_mean(gain + log_chance) + acquisition.doubt(log_chance.exp().mean(0))
+            return acquisition.log_mean(gain + log_chance) + acquisition.infeasibility_penalty(log_chance.exp().mean(0))
 
         return score
 
@@ -107,7 +107,7 @@ class Botorch:
             value = torch.cat([made(part.unsqueeze(-2)) for part in points.split(_TOGETHER)])
             if outlook.success is None:
                 return value
-            return value + acquisition.doubt(outlook.success.log_chance(points).exp().mean(0))
+            return value + acquisition.infeasibility_penalty(outlook.success.log_chance(points).exp().mean(0))
 
         return score
 

@@ -1,4 +1,4 @@
-"""Points of a space that keep its constraints: spread over it, climbing inside it, moving along separate values."""
+"""Points of a space that keep its constraints: space-filling, optimized inside them, moved along discrete values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bomi.space.polytope import Mask
 
 POOL = 1024  # random points, from which well-spread ones are picked
 CHOICE = 16  # points of which the one farthest from those before is taken
-STEPS = 40  # of a climb, at most
+STEPS = 40  # of SLSQP, at most
 
 
 def spread(space: Space, count: int, *, seed: int, skip: int = 0) -> Tensor:
@@ -34,19 +34,21 @@ def spread(space: Space, count: int, *, seed: int, skip: int = 0) -> Tensor:
 
 
 def around(space: Space, points: Tensor, parameter: int | None = None) -> Tensor:
-    """Points put right where they break a constraint, one parameter staying if it is named; without those that cannot
-    be.  (m, d) -> (<= m, d)"""
+    """Points projected onto the constraints, one parameter staying if it is named; without those that cannot be.
+
+    (m, d) -> (<= m, d)
+    """
     free = np.ones((len(points), len(space)), dtype=bool)
     if parameter is not None:
         free[:, parameter] = False
-    right = space.put_right(points.numpy(), free, thorough=False)
+    right = space.project(points.numpy(), free, thorough=False)
     return torch.from_numpy(right[space.holds(right)])
 
 
-def climb(
+def slsqp(
     score: Callable[[Tensor], Tensor], space: Space, points: Tensor, moving: Tensor, low: Tensor, high: Tensor
 ) -> Tensor:
-    """Ascent along the moving columns inside the constraints, from each point on its own, by sequential quadratic
+    """Maximization along the moving columns inside the constraints, from each point on its own, by sequential quadratic
     programming (Kraft 1988).  points: (r, d); moving: (d,) bool; low, high: (d,)"""
     polytope, mask = space.polytope, moving.numpy()
     assert polytope is not None
@@ -56,8 +58,8 @@ def climb(
     bounds = Bounds(low[moving].numpy(), high[moving].numpy())
     size = np.abs(polytope.A) @ polytope.span
     speaks = (polytope.A[:, mine] != 0).any(-1)
-    climbed = points.numpy().copy()
-    for place in climbed:
+    optimized = points.numpy().copy()
+    for place in optimized:
 
         def loss(v: Array, place: Array = place) -> tuple[float, Array]:
             x = torch.from_numpy(_with(place, mask, v)).requires_grad_()
@@ -94,7 +96,7 @@ def climb(
             place[mask] = np.clip(found.x, bounds.lb, bounds.ub)
     free = np.zeros((len(points), len(space)), dtype=bool)
     free[:, space.constrained[mine]] = True
-    right = torch.from_numpy(space.put_right(climbed, free, thorough=False))
+    right = torch.from_numpy(space.project(optimized, free, thorough=False))
     kept = torch.from_numpy(space.holds(right.numpy()))
     return torch.where(kept[:, None], right, points)
 
@@ -126,7 +128,7 @@ def exchange(space: Space, moves: Tensor, parameters: Tensor) -> tuple[Tensor, T
         index = torch.tensor(mine)
         free = np.zeros((len(mine), len(space)), dtype=bool)
         free[:, partner] = True
-        right = torch.from_numpy(space.put_right(moves[index].numpy(), free, thorough=False))
+        right = torch.from_numpy(space.project(moves[index].numpy(), free, thorough=False))
         fine = torch.from_numpy(space.holds(right.numpy()))
         found.append(right[fine])
         origin.append(index[fine])

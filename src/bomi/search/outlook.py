@@ -22,7 +22,7 @@ class Outlook:
 
     models: tuple[GaussianProcess, ...]
     aims: tuple[float | None, ...]
-    tried: Tensor  # (Q, r, J) the expected merits of what was tried, or is believed
+    tried: Tensor  # (Q, r, J) the expected merits of what was tried, or is conditioned on
     success: Success | None = None  # None where nothing has failed
 
     @classmethod
@@ -53,19 +53,19 @@ class Outlook:
         if self.success is None:
             return score
         chance = self.success.log_chance(points).exp().mean(0)
-        return chance * score + (1 - chance) * worst + acquisition.doubt(chance)
+        return chance * score + (1 - chance) * worst + acquisition.infeasibility_penalty(chance)
 
-    def believe(self, points: Tensor) -> Outlook:
+    def condition_on(self, points: Tensor) -> Outlook:
         """As if the points had been tried and each world had been right about them.  (m, d)"""
         with torch.no_grad():
             expected = [model.moments(points)[0] for model in self.models]
         return replace(
             self,
-            models=tuple(model.believe(points) for model in self.models),
+            models=tuple(model.condition_on(points) for model in self.models),
             tried=torch.cat([self.tried, _merits(expected, self.aims)], 1),
         )
 
-    def worth(self, points: Tensor) -> Tensor:
+    def merits(self, points: Tensor) -> Tensor:
         """The expected merit of each outcome over all worlds, where a failure is as bad as the worst row.  (m, J)"""
         found = []
         for j, ((mean, sd), aim) in enumerate(zip(self.moments(points), self.aims, strict=True)):

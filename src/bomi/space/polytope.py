@@ -130,7 +130,7 @@ class Polytope:
         kept: Mask = ((sums >= self.lower - self.slack) & (sums <= self.upper + self.slack)).all(-1)
         return kept
 
-    def put_right(self, z: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
+    def project(self, z: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
         """The nearest settings that keep the constraints, moving only what is free; NaN where there are none.
 
         First a projection, which spreads a correction over all free values; then one value after another is moved as
@@ -387,7 +387,7 @@ class Polytope:
     @cached_property
     def _any(self) -> Array | None:
         middle = (self.low + self.high) / 2
-        found: Array = self.put_right(middle[None], thorough=False)[0]
+        found: Array = self.project(middle[None], thorough=False)[0]
         if not np.isnan(found).any():
             return found
         return self._programme(middle, np.ones(len(self.axes), dtype=bool), seconds=SECONDS)

@@ -182,7 +182,7 @@ class Space:
             return np.ones(len(places), dtype=bool)
         return self.polytope.holds(self.numbers(places))
 
-    def put_right(self, places: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
+    def project(self, places: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
         """The nearest admissible places that keep the constraints, moving only parameters that are free; a place that
         cannot is only made admissible.  (m, d), (m, p) -> (m, d)"""
         if self.polytope is None or not len(places):
@@ -191,7 +191,7 @@ class Space:
         numbers = self.numbers(places)
         if mine is None:
             numbers = np.clip(numbers, self.polytope.low, self.polytope.high)
-        right = self.polytope.put_right(numbers, mine, thorough=thorough)
+        right = self.polytope.project(numbers, mine, thorough=thorough)
         possible = ~np.isnan(right).any(-1)
         moved = places.copy()
         moved[possible] = self.with_numbers(places[possible], right[possible])

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from bomi.impute.transform import Scaling, min_max
+from bomi.impute.transform import Transform, min_max
 
 
 @pytest.mark.parametrize("outcomes", [[], [3.0], [2.0, 2.0, 2.0], [1e-12, 2e-12], [1e300, -1e300, 0.0]])
@@ -14,14 +14,14 @@ def test_targets_are_finite_and_of_order_one(outcomes):
     assert (targets.abs() < 10).all()
 
 
-@pytest.mark.parametrize("bend", [0.0, 0.3, 10.0])
-def test_a_prediction_is_bent_back(bend):
-    scaling = Scaling(shift=0.2, scale=1.5, center=40.0, unit=7.0, bend=bend)
+@pytest.mark.parametrize("warp", [0.0, 0.3, 10.0])
+def test_a_prediction_is_transformed_back(warp):
+    scaling = Transform(shift=0.2, scale=1.5, center=40.0, unit=7.0, warp=warp)
     outcomes = torch.tensor([-100.0, 40.0, 45.0, 300.0], dtype=torch.float64)
     targets = scaling.to_targets(outcomes)
-    mean, sd = scaling.to_outcome(targets, torch.full_like(targets, 1e-6))
+    mean, sd = scaling.to_prediction(targets, torch.full_like(targets, 1e-6))
     torch.testing.assert_close(mean, outcomes)
-    slope = 1e-6 * 7.0 * 1.5 * torch.hypot(torch.ones(4).double(), bend * (outcomes - 40) / 7)
+    slope = 1e-6 * 7.0 * 1.5 * torch.hypot(torch.ones(4).double(), warp * (outcomes - 40) / 7)
     torch.testing.assert_close(sd, slope, rtol=1e-4, atol=0)
 
 

@@ -1,0 +1,79 @@
+"""What to use: the setting of the best posterior mean, or the best trade-offs between several outcomes.
+
+J outcomes, w trade-offs, m points, d columns of the unit cube
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import torch
+from torch import Tensor
+
+from bomi.learning import Fit
+from bomi.search import acquisition, candidates
+from bomi.search.candidates import Score
+
+TRADE_OFFS = 9  # at least, recommended where there are several outcomes
+FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
+AT_ONCE = 25  # worlds whose processes are held in memory
+
+
+def trade_offs(outcomes: int) -> Tensor:
+    """Weights of the outcomes, evenly spread, the equal ones at the end.  (w, J)"""
+    if outcomes == 1:
+        return torch.ones(1, 1, dtype=torch.float64)
+    steps = next(h for h in itertools.count(1) if math.comb(h + outcomes - 1, outcomes - 1) >= TRADE_OFFS)
+    every = itertools.product(range(steps + 1), repeat=outcomes)
+    lattice = [[part / steps for part in parts] for parts in every if sum(parts) == steps]
+    return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
+
+
+def recommended(fit: Fit, weights: Tensor, *, seed: int, shortlist: Tensor | None = None) -> Tensor:
+    """The place with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (J,) -> (d,)"""
+
+    def score(points: Tensor) -> Tensor:
+        merits = _relative_merits(fit, points)
+        return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
+
+    space = fit.table.space
+    return candidates.maximize(score, space, seed=seed, starts=fit.good_rows, shortlist=shortlist)
+
+
+def shortlist_of(fit: Fit, weights: Tensor, *, seed: int) -> Tensor | None:
+    """Points that are good for one trade-off or another.  (w, J) -> (r, d)"""
+
+    def score(points: Tensor) -> Tensor:
+        merits = _relative_merits(fit, points)
+        each = torch.stack([acquisition.chebyshev(merits, one) for one in weights])  # (w, m)
+        return (each - each.amax(-1, keepdim=True)).amax(0)
+
+    scores: list[Score] = [score]
+    return candidates.shortlist_of(scores, fit.table.space, seed=seed, starts=fit.good_rows, most=candidates.SHORTLIST)
+
+
+def _relative_merits(fit: Fit, points: Tensor) -> Tensor:
+    """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
+    tried = fit.outlook.tried.mean(0)  # (r, J)
+    return (fit.outlook.merits(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
+
+
+def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
+    """What each of many worlds expects of the best of each outcome, in its own unit; None of too few.  J times (M,)
+
+    The best is sought among every world's best rows and the recommended setting.
+    """
+    draws = fit.draws
+    if len(draws.inputs) < FEWEST_DRAWS:
+        return None
+    even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
+    points = torch.cat([fit.good_rows, recommended(fit, even, seed=seed)[None]])
+    found: list[list[Tensor]] = [[] for _ in fit.aims]
+    for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
+        for j, (model, aim) in enumerate(zip(fit.models_of(draws.select(some)), fit.aims, strict=True)):
+            with torch.no_grad():
+                merits = acquisition.merit(model.moments(points)[0], aim).amax(-1)
+            # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
+            found[j].append(fit.transforms[j].to_outcomes(merits if aim is None else aim - merits))
+    return [torch.cat(parts) for parts in found]

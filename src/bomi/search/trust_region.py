@@ -1,0 +1,43 @@
+"""A trust region around the best row, while the search has found nothing better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torch import Tensor
+
+from bomi.impute.completed import Completed
+from bomi.impute.table import Table
+from bomi.search import acquisition
+
+
+class Region(NamedTuple):
+    """The surroundings of a point: numbers within a radius of it."""
+
+    center: Tensor  # (d,)
+    radius: float
+
+
+@dataclass(frozen=True)
+class TrustRegion:
+    """Once patience has run out, every second suggestion stays within a radius of the best row.
+
+    On a smooth outcome that is where the acquisition looks anyway; on a rugged one it is where better peaks are.
+    """
+
+    radius: float = 0.05
+
+    def region(self, table: Table, completed: Completed, t: int) -> Region | None:
+        """The region of the t-th suggestion, if it has one.
+
+        The best row is taken from one world after another, since it may have gaps.
+        """
+        if t % 2 or len(table.outcomes) > 1:
+            return None
+        part = completed.of(0)
+        merits = acquisition.merit(part.targets, part.aims[0])
+        best = int(merits.argmax())
+        if len(merits) - 1 - best < table.patience or not bool(merits.max() > merits.min()):
+            return None
+        return Region(part.inputs[t // 2 % len(part.inputs), best].clamp(0, 1), self.radius)
