@@ -37,7 +37,7 @@ def main() -> None:
         size = table.stat().st_size / 2**20
         for attempt in range(3):
             start = time.perf_counter()
-            subprocess.run([sys.executable, "-m", "bomi.cli", "check", str(table)], check=True, capture_output=True)
+            subprocess.run([sys.executable, "-m", "bomi", "check", str(table)], check=True, capture_output=True)
             print(f"{rows} rows x 20 columns, {size:.1f} MB, run {attempt + 1}: {time.perf_counter() - start:.2f} s")
 
 

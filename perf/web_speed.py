@@ -34,7 +34,7 @@ def measure(browser: Browser, table: Path) -> tuple[float, float, float]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "bomi.cli", "web", str(table), "--no-browser", "--port", str(port)]
+    command = [sys.executable, "-m", "bomi", "web", str(table), "--no-browser", "--port", str(port)]
     start = time.perf_counter()
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:

@@ -140,7 +140,7 @@ def test_the_readme_shows_every_method_as_the_table_of_methods_does():
     assert shown == [(method.name, method.about) for method in bomi.METHODS.values()]
 
 
-ROOMS = ("space", "data", "campaign", "impute", "model", "search", "posterior", "analysis")
+ROOMS = ("space", "data", "campaign", "impute", "model", "search", "posterior", "analysis", "cli")
 
 
 def test_the_design_names_every_module():

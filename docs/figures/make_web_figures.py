@@ -52,7 +52,7 @@ def prepare(folder: Path) -> Path:
     shutil.copy(ROOT / "examples" / "heat-treatment.csv", table)
     tutorial = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
     (folder / "campaign.toml").write_text(tutorial.split("```toml\n")[1].split("```")[0], encoding="utf-8")
-    subprocess.run([sys.executable, "-m", "bomi.cli", "suggest", str(table), "--append"], check=True)
+    subprocess.run([sys.executable, "-m", "bomi", "suggest", str(table), "--append"], check=True)
     return table
 
 
@@ -148,7 +148,7 @@ def served(table: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "bomi.cli", "web", str(table), "--no-browser", "--port", str(port)]
+    command = [sys.executable, "-m", "bomi", "web", str(table), "--no-browser", "--port", str(port)]
     process = subprocess.Popen(command)
     try:
         address = f"http://127.0.0.1:{port}/"

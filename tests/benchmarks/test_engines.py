@@ -8,7 +8,6 @@ import sys
 import time
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 if os.environ.get("BOMI_REQUIRE_ALL") != "1":
@@ -17,7 +16,7 @@ if os.environ.get("BOMI_REQUIRE_ALL") != "1":
 from bomi.benchmarks import engines, results
 from bomi.benchmarks.engines import find_engine
 from bomi.benchmarks.runner import Case, Job, sweep
-from bomi.cli_benchmarks import register
+from bomi.cli import app
 from bomi.errors import BenchmarkError
 
 CASES = [Case(problem="branin", budget=4, rows=8), Case(problem="hartmann3", budget=4, rows=8)]
@@ -89,8 +88,6 @@ def _fails(job):
 
 def test_the_command_line_has_a_cluster_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    app = typer.Typer()
-    register(app)
     line = "bench branin --methods mean,random --budget 2 --rows 6 --jobs 1 --repeats 2 -o"
     for engine in ("dask", "local"):
         done = CliRunner().invoke(app, [*line.split(), engine, "--engine", engine])
@@ -99,7 +96,7 @@ def test_the_command_line_has_a_cluster_of_its_own(tmp_path, monkeypatch):
     assert without_times(first) == without_times(second)
     done = CliRunner().invoke(app, [*line.split(), "other", "--engine", "ray"])
     assert done.exit_code == 2
-    assert "error: unknown engine 'ray'; the known ones are local, dask and dask://HOST:PORT" in done.stderr
+    assert "bomi: unknown engine 'ray'; the known ones are local, dask and dask://HOST:PORT" in done.stderr
 
 
 def test_workers_of_other_versions_are_refused():

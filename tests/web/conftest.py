@@ -40,7 +40,7 @@ class Page:
         command = [
             sys.executable,
             "-m",
-            "bomi.cli",
+            "bomi",
             "web",
             table.name,
             "--no-browser",

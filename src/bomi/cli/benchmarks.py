@@ -1,7 +1,4 @@
-"""The commands `bomi bench` and `bomi reproduce`: thin, each calls the library once.
-
-Nothing heavy is imported until a command runs, so that help is quick.
-"""
+"""Commands that compare methods: `bench` and `reproduce`."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bomi.errors import BomiError
+from bomi.cli.console import console, say
 
 if TYPE_CHECKING:
     from bomi.benchmarks.runner import Case
@@ -32,12 +29,6 @@ Brenda = Annotated[
 
 CORES = os.cpu_count() or 1
 DEFAULT_METHODS = "bomi,suggest,mean,drop,random"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to an application."""
-    app.command()(bench)
-    app.command()(reproduce)
 
 
 def bench(
@@ -63,23 +54,20 @@ def bench(
     engine: Engine = "local",
 ) -> None:
     """Compare methods on problems whose inputs go missing. Stop it when you like: it goes on where it was."""
-    with _mistakes():
-        from bomi.benchmarks.contenders import split
-        from bomi.benchmarks.experiments import with_copper
-        from bomi.benchmarks.missingness import Events, HistoryGaps
-        from bomi.benchmarks.runner import Case
+    from bomi.benchmarks.contenders import split
+    from bomi.benchmarks.experiments import with_copper
+    from bomi.benchmarks.missingness import Events, HistoryGaps
+    from bomi.benchmarks.runner import Case
 
-        missing = Events(rho, eta, most=most, kind=events, offset=offset)
-        gaps = HistoryGaps(share=gap_share, most=gap_most)
-        cases = [
-            Case(
-                problem=with_copper(name, brenda), budget=budget, missing=missing, rows=rows, gaps=gaps, initial=initial
-            )
-            for name in problems
-        ]
-        folder = output or Path("results") / "bench"
-        title = "Comparison on " + ", ".join(case.label for case in cases)
-        _run(cases, split(methods), repeats, folder, jobs, engine, title=title)
+    missing = Events(rho, eta, most=most, kind=events, offset=offset)
+    gaps = HistoryGaps(share=gap_share, most=gap_most)
+    cases = [
+        Case(problem=with_copper(name, brenda), budget=budget, missing=missing, rows=rows, gaps=gaps, initial=initial)
+        for name in problems
+    ]
+    folder = output or Path("results") / "bench"
+    title = "Comparison on " + ", ".join(case.label for case in cases)
+    _run(cases, split(methods), repeats, folder, jobs, engine, title=title)
 
 
 def reproduce(
@@ -94,14 +82,13 @@ def reproduce(
     engine: Engine = "local",
 ) -> None:
     """Make the figures of the paper. Stop it when you like: it goes on where it was."""
-    with _mistakes():
-        from bomi.benchmarks.contenders import split
-        from bomi.benchmarks.experiments import experiment as find
+    from bomi.benchmarks.contenders import split
+    from bomi.benchmarks.experiments import experiment as find
 
-        names = split(methods) if methods else None
-        chosen = find(experiment, initial=initial, quick=quick, methods=names, brenda=brenda)
-        folder = output or Path("results") / (chosen.name + ("-quick" if quick else ""))
-        _run(chosen.cases, chosen.methods, repeats or chosen.repeats, folder, jobs, engine, title=chosen.title)
+    names = split(methods) if methods else None
+    chosen = find(experiment, initial=initial, quick=quick, methods=names, brenda=brenda)
+    folder = output or Path("results") / (chosen.name + ("-quick" if quick else ""))
+    _run(chosen.cases, chosen.methods, repeats or chosen.repeats, folder, jobs, engine, title=chosen.title)
 
 
 def _run(
@@ -113,41 +100,38 @@ def _run(
     from bomi.benchmarks.runner import sweep
     from bomi.benchmarks.scores import markdown
 
-    with _progress(title) as progress:
-        made = find_engine(engine, jobs)
-        path = folder / "results.jsonl"
-        found = sweep(cases, methods, repeats=repeats, path=path, engine=made, progress=progress)
-    page = write_report(found, folder, title=title)
+    with _warnings():
+        try:
+            with _progress(title) as progress:
+                made = find_engine(engine, jobs)
+                path = folder / "results.jsonl"
+                found = sweep(cases, methods, repeats=repeats, path=path, engine=made, progress=progress)
+        except KeyboardInterrupt:
+            say("what is finished is kept, and the same command goes on from there")
+            raise
+        page = write_report(found, folder, title=title)
     typer.echo(markdown(found, reference=default_reference(found)))
-    typer.echo(f"report: {page}", err=True)
+    say(f"report: {page}")
+
+
+@contextmanager
+def _warnings() -> Iterator[None]:
+    """A warning is one line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = lambda message, *rest, **more: say(f"warning: {message}")
+        yield
 
 
 @contextmanager
 def _progress(title: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error with the time left."""
     from rich import progress
-    from rich.console import Console
 
     words = progress.TextColumn
     columns = (words("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(), words("runs,"))
     times = (progress.TimeElapsedColumn(), words("gone,"), progress.TimeRemainingColumn(), words("left"))
     # Runs of slow and of quick methods come in turns: look back far for the time left.
-    with progress.Progress(*columns, *times, console=Console(stderr=True), speed_estimate_period=3600) as bar:
+    with progress.Progress(*columns, *times, console=console(stderr=True), speed_estimate_period=3600) as bar:
         task = bar.add_task(title, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def _mistakes() -> Iterator[None]:
-    """A user's mistake is one clear message and exit code 2; a warning is one line."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = lambda message, *rest, **more: typer.echo(f"warning: {message}", err=True)
-        try:
-            yield
-        except BomiError as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            typer.echo("stopped; what is finished is kept, the same command goes on", err=True)
-            raise typer.Exit(130) from None

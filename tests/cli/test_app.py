@@ -11,7 +11,7 @@ import pytest
 
 from bomi import Optimizer, cli
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "heat-treatment.csv"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "heat-treatment.csv"
 TOML = """
 [objective]
 name = "strength"
@@ -36,21 +36,6 @@ values = ["water", "oil", "air"]
 name = "mean"
 """
 COMMANDS = ("init", "check", "suggest", "gaps", "best", "plot", "demo")
-
-
-@pytest.fixture
-def bomi(monkeypatch, capsys, tmp_path):
-    """Runs a command as a shell would: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bomi", *map(str, arguments)])
-        with pytest.raises(SystemExit) as exit:
-            cli.main()
-        output = capsys.readouterr()
-        return exit.value.code or 0, output.out, output.err
-
-    return run
 
 
 @pytest.fixture
@@ -276,6 +261,20 @@ def test_wrong_usage_is_told(bomi, lab):
         assert code == 2
         assert out == ""
         assert "Error" in err
+
+
+def test_the_program_is_a_module_too(bomi):
+    done = subprocess.run([sys.executable, "-m", "bomi", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout == bomi("--help")[1]
+
+
+def test_a_reader_who_has_seen_enough_ends_it_quietly(bomi, lab):
+    """As in `bomi check lab.csv | head -1`: nothing reads on."""
+    command = [sys.executable, "-m", "bomi", "check", str(lab), "--format", "csv"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        running.stdout.close()
+        assert "Traceback" not in running.stderr.read()
+    assert running.returncode == 0
 
 
 def test_completion(monkeypatch, capsys):

@@ -1,18 +1,16 @@
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
 from bomi.benchmarks import results
-from bomi.cli_benchmarks import register
-
-app = typer.Typer()
-register(app)
+from bomi.cli import app
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +92,7 @@ def test_mistakes_are_one_line_and_exit_code_2(line: str, message: str) -> None:
     done = call(f"{line} --jobs 1 --repeats 1")
     assert done.exit_code == 2
     assert done.stdout == ""
-    told = [text for text in done.stderr.splitlines() if text.startswith("error: ")]
+    told = [text for text in done.stderr.splitlines() if text.startswith("bomi: ")]
     assert len(told) == 1
     assert message in told[0]
     assert not Path("results").exists()
@@ -114,8 +112,24 @@ def test_other_settings_and_damage_are_told() -> None:
 
 def test_the_commands_load_nothing_heavy() -> None:
     code = (
-        "import sys, typer, bomi.cli_benchmarks as c; c.register(typer.Typer());"
+        "import sys, bomi.cli.benchmarks;"
         "print([name for name in ('torch', 'pandas', 'matplotlib', 'sklearn') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_a_sweep_that_is_stopped_says_how_to_go_on() -> None:
+    command = [sys.executable, "-m", "bomi", *BENCH.split(), "--repeats", "500", "-o", "out"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until = time.monotonic() + 60
+    while not (path := Path("out/results.jsonl")).exists() or path.read_bytes().count(b"\n") < 3:
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert out == ""
+    assert err.endswith("bomi: what is finished is kept, and the same command goes on from there\nbomi: stopped\n")

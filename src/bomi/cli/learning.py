@@ -1,0 +1,155 @@
+"""Commands that learn from a table: `suggest`, `gaps`, `best` and `plot`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bomi.cli.console import say, working
+from bomi.cli.options import Config, Format, Seed, Shape, Table
+from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
+from bomi.errors import BomiError
+from bomi.space import cells
+
+
+def suggest(
+    table: Table,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, max=1000, help="How many experiments.")] = 1,
+    append: Annotated[
+        bool, typer.Option("--append", help="Add them to the table as rows that await their outcome.")
+    ] = False,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """The next experiments to run, what to expect of each, and why."""
+    with working("learning from the table") as update:
+        from bomi import workflow
+
+        advices = workflow.suggest(
+            table, campaign, count=count, append=append, seed=seed, done=lambda n: update(f"suggested {n} of {count}")
+        )
+    records = [
+        {"id": advice.suggestion.id, **advice.suggestion, **flat(advice.suggestion.predicted), "why": advice.why}
+        for advice in advices
+    ]
+    document = [
+        {
+            "id": advice.suggestion.id,
+            "setting": dict(advice.suggestion),
+            "predicted": nested(advice.suggestion.predicted),
+            "why": advice.why,
+        }
+        for advice in advices
+    ]
+    if shape is not Format.table:
+        show(records, shape, document)
+    else:
+        show(
+            [
+                {"id": advice.suggestion.id, **advice.suggestion, **pairs(advice.suggestion.predicted)}
+                for advice in advices
+            ],
+            shape,
+        )
+        for advice in advices:
+            typer.echo(f"{advice.suggestion.id}: {advice.why}")
+    if append:
+        say(
+            f"added to {table}, the version before is {table.name}.bak; once done, enter the outcome, "
+            "and where an input differed overwrite it, or blank it if nobody knows"
+        )
+
+
+def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
+    """What each missing value may have been, the one most worth looking up first."""
+    with working("learning from the table"):
+        from bomi import workflow
+
+        frame = workflow.gaps(workflow.load(table, campaign, seed=seed))
+    records = [{str(name): value for name, value in record.items()} for record in frame.to_dict("records")]
+    judged = any(not missing(record["worth"]) for record in records)
+    if shape is Format.table and not judged:
+        records = [{name: value for name, value in record.items() if name != "worth"} for record in records]
+    shown = [with_shares(record) for record in records]
+    if shape is Format.table and not any(record["probabilities"] for record in shown):
+        shown = [{name: value for name, value in record.items() if name != "probabilities"} for record in shown]
+    show(shown, shape, records)
+    if not records:
+        say(f"{table} has no gap: every input is known")
+    elif not judged:
+        say("the most uncertain first: this method does not say what a gap is worth")
+
+
+def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
+    """The recommended setting with what to expect of it, beside the best row so far."""
+    with working("learning from the table"):
+        from bomi import workflow
+
+        study = workflow.load(table, campaign, seed=seed)
+        found = workflow.recommend(study)
+    outcomes = study.campaign.outcomes
+    several = len(outcomes) > 1
+    records: list[dict[str, object]] = []
+    documents = []
+    for place, one in enumerate(found, 1):
+        setting, predicted = one.best.setting, one.best.predicted
+        recorded = {name: cells.text(cell) for name, cell in one.recorded.items()}
+        if setting is not None:
+            what = f"recommended {place}" if several else "recommended"
+            records.append({"what": what, **setting, **_expected(predicted, outcomes)})
+        documents.append(
+            {
+                "recommended": None if setting is None else {"setting": dict(setting), "predicted": nested(predicted)},
+                "seen": {"row": one.row, "recorded": recorded, "outcome": one.best.seen},
+                "note": one.best.note,
+            }
+        )
+    for one in {one.row: one for one in found}.values():
+        recorded = {name: cells.text(cell) for name, cell in one.recorded.items()}
+        seen = one.best.seen if several else {outcomes[0]: one.best.seen}
+        what = f"{'seen' if several else 'best so far'}, row {one.row}"
+        records.append({"what": what, **recorded, **_expected(None, outcomes), **seen})
+    show(records, shape, documents if several else documents[0])
+    for note in {one.best.note for one in found if one.best.note}:
+        say(note)
+
+
+def _expected(predicted: Any, outcomes: Sequence[str]) -> dict[str, float | None]:
+    """Each outcome with its standard deviation beside it."""
+    each = predicted if isinstance(predicted, Mapping) else {outcomes[0]: predicted}
+    found: dict[str, float | None] = {}
+    for name in outcomes:
+        one = each.get(name)
+        found |= {name: one and one.mean, "sd" if len(outcomes) == 1 else f"{name} sd": one and one.sd}
+    return found
+
+
+def plot(
+    table: Table,
+    folder: Annotated[Path, typer.Option("--output", "-o", help="The folder for the figures.")] = Path("figures"),
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """Figures as PNG and SVG: outcomes over time, gaps, slices through the recommended setting, importance."""
+    with working("learning from the table") as update:
+        from bomi import workflow as workflow
+        from bomi.analysis import plots
+
+        study = workflow.load(table, campaign, seed=seed)
+        files, left_out = plots.save_all(
+            study.optimizer,
+            folder,
+            labels=study.experiments.numbers,
+            done=lambda name: update(f"drew {name}"),
+        )
+    if not files:
+        raise BomiError("\n".join(left_out))
+    records = [{"file": str(file)} for file in files]
+    show(records, shape, records)
+    for reason in left_out:
+        say(reason)

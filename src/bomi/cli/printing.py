@@ -1,0 +1,115 @@
+"""Results on standard output: a table for people, JSON or CSV for programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from bomi.cli.console import console
+from bomi.cli.options import Format
+from bomi.space import cells
+
+if TYPE_CHECKING:
+    from bomi.results import Prediction
+
+
+def show(
+    records: Sequence[Mapping[str, Any]], shape: Format, document: object = None, *, title: str | None = None
+) -> None:
+    """Print records as a table or as CSV, or the document as JSON."""
+    if shape is Format.json:
+        typer.echo(json.dumps(plain(document), ensure_ascii=False, indent=2, allow_nan=False))
+    elif shape is Format.csv:
+        _show_csv(records)
+    elif records:
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(title=title, title_justify="left", title_style="bold", header_style="bold")
+        for name in records[0]:
+            numeric = all(isinstance(record[name], int | float) or record[name] is None for record in records)
+            table.add_column(Text(name), justify="right" if numeric else "left")
+        for record in records:
+            table.add_row(*(Text(_text(value)) for value in record.values()))
+        console().print(table)
+
+
+def _show_csv(records: Sequence[Mapping[str, Any]]) -> None:
+    from bomi.campaign.sheet import is_formula
+
+    def cell(value: object) -> str:
+        text = "" if missing(value) else cells.text(value)  # type: ignore[arg-type]
+        return f"'{text}" if is_formula(text) else text  # so that a spreadsheet shows it and does not run it
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if records:
+        writer.writerow([cell(name) for name in records[0]])
+    writer.writerows([cell(value) for value in record.values()] for record in records)
+
+
+def with_shares(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A gap with its probabilities as one text, the likeliest value first."""
+    shares = record["probabilities"] if isinstance(record["probabilities"], Mapping) else {}
+    likely = sorted((item for item in shares.items() if item[1] > 0), key=lambda item: -item[1])
+    return {**record, "probabilities": ", ".join(f"{cells.text(value)} {share:.0%}" for value, share in likely) or None}
+
+
+def _text(value: object) -> str:
+    """A value in a table that people read: numbers to four digits."""
+    if missing(value):
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) and value != int(value) else cells.text(value)  # type: ignore[arg-type]
+
+
+def plain(value: object) -> object:
+    """What JSON can hold: NaN becomes null."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if missing(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
+def missing(value: object) -> bool:
+    """Whether there is nothing to print."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def flat(predicted: Any) -> dict[str, float | None]:
+    """The prediction of the outcome, or of each of several, by columns."""
+    if isinstance(predicted, Mapping):
+        return {
+            f"predicted.{name}.{part}": value
+            for name, one in predicted.items()
+            for part, value in one._asdict().items()
+        }
+    return {
+        "predicted.mean": predicted.mean if predicted else None,
+        "predicted.sd": predicted.sd if predicted else None,
+    }
+
+
+def pairs(predicted: Any) -> dict[str, str | None]:
+    """The same for people."""
+    if isinstance(predicted, Mapping):
+        return {f"predicted {name}": _pair(one) for name, one in predicted.items()}
+    return {"predicted": _pair(predicted)}
+
+
+def _pair(predicted: Prediction | None) -> str | None:
+    return f"{predicted.mean:.4g} ± {float(f'{predicted.sd:.2g}'):g}" if predicted else None
+
+
+def nested(predicted: Any) -> Any:
+    """The same for JSON."""
+    if isinstance(predicted, Mapping):
+        return {name: nested(one) for name, one in predicted.items()}
+    return predicted._asdict() if predicted else None

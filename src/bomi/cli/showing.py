@@ -1,0 +1,80 @@
+"""Commands that show the whole loop: `web` on a page, `demo` on built-in data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bomi.cli.console import console, say
+from bomi.cli.options import Config, Format, Seed, Shape, Table
+from bomi.cli.printing import flat, nested, show
+from bomi.errors import BomiError
+
+
+def web(
+    table: Table,
+    campaign: Config = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; elsewhere than on this machine, a token is needed.")
+    ] = "127.0.0.1",
+) -> None:
+    """The whole loop as a page in your browser, on this machine."""
+    from bomi.web.server import serve
+
+    serve(table, campaign, host=host, port=port, browser=browser, say=say)
+
+
+def demo(
+    figure: Annotated[Path, typer.Option("--output", "-o", help="Where to save the figure.")] = Path("bomi-demo.png"),
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """The whole job on built-in data: 30 old heat treatments with gaps, then ten suggested ones."""
+    from rich.progress import MofNCompleteColumn, Progress
+
+    kind = _kind(figure)
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
+    with Progress(*columns, console=console(stderr=True)) as progress:
+        task = progress.add_task("loading", total=10)
+        from bomi.analysis import plots
+        from bomi.benchmarks import demo as problem
+        from bomi.benchmarks import heat_figures
+
+        progress.update(task, description="experimenting")
+        shown = problem.play(experiments=10, seed=seed, done=lambda step: progress.advance(task))
+        trace = problem.trace(shown.setting)
+        saved = plots.save(heat_figures.figure(trace), figure.with_suffix(""), [kind])
+    records = [
+        {
+            "id": step.suggestion.id,
+            **step.suggestion,
+            **flat(step.suggestion.predicted),
+            problem.OBJECTIVE: step.outcome,
+            "failed": next(iter(step.actual), None),
+        }
+        for step in shown.steps
+    ]
+    recommended = {"recommended": dict(shown.setting), "predicted": nested(shown.best.predicted)}
+    if shape is not Format.table:
+        show(records, shape, {"experiments": records, **recommended})
+    else:
+        title = "Ten suggested heat treatments: °C × minutes; strengths in MPa"
+        show([problem.summary(step) for step in shown.steps], shape, title=title)
+        old = problem.history()[problem.OBJECTIVE].max()
+        typer.echo(f"recommended: {problem.in_words(shown.setting)}")
+        typer.echo(
+            f"its true {problem.OBJECTIVE} is {trace.strength[-1]:.0f} {problem.UNIT}; the best of the 30 old rows "
+            f"had {old:.0f}, and the best treatment known has {problem.TOP:.0f}"
+        )
+    say(f"figure of the recommended treatment: {saved[0]}")
+
+
+def _kind(figure: Path) -> str:
+    kind = figure.suffix.lstrip(".").lower() or "png"
+    if kind not in ("png", "svg"):
+        raise BomiError(f"a figure is saved as .png or .svg, but got {figure.name!r}")
+    return kind

@@ -1,0 +1,95 @@
+"""Commands that only read and write files: `init` and `check`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bomi.cli.console import say, working
+from bomi.cli.options import Config, Format, Shape, Table
+from bomi.cli.printing import show
+from bomi.space import cells
+
+SHOWN_NOTES = 20
+
+
+def init(
+    table: Table,
+    objective: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The outcome's column; the last one of numbers if not given. Once for each of several outcomes; "
+            "NAME=minimize and NAME=7.5 say that less, or that value, is wanted."
+        ),
+    ] = None,
+    minimize: Annotated[bool, typer.Option("--minimize", help="Less of the outcome is better.")] = False,
+    campaign: Config = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a campaign file that is there.")] = False,
+    shape: Shape = Format.table,
+) -> None:  # fmt: skip
+    """Write a campaign.toml guessed from your table, for you to edit."""
+    from bomi.campaign import write_guess
+
+    goal = "minimize" if minimize else "maximize"
+    wanted = dict(_wanted(text, goal) for text in objective) if objective else None
+    with working("reading the table"):
+        path, guess = write_guess(table, campaign, objective=wanted, goal=goal, force=force)
+    made = guess.campaign
+    records = [
+        {
+            "parameter": name,
+            "type": parameter.kind + (", log scale" if getattr(parameter, "log", False) else ""),
+            "from": getattr(parameter, "low", None),
+            "to": getattr(parameter, "high", None),
+            "values": ", ".join(map(cells.text, getattr(parameter, "values", ()))),
+        }
+        for name, parameter in made.space.parameters.items()
+    ]
+    document: dict[str, object] = {
+        "file": str(path), "objective": made.objective, "goal": made.goal, "parameters": records,
+        "unused": list(guess.unused),
+    }  # fmt: skip
+    if len(made.objectives) > 1:
+        document["objectives"] = [vars(one) for one in made.objectives]
+    show(records, shape, document, title=made.wish)
+    say(f"wrote {path}: look at the ranges, above all; then bomi check {table}")
+    if guess.unused:
+        say(f"columns kept but not used: {', '.join(guess.unused)}")
+
+
+def _wanted(text: str, goal: str) -> tuple[str, str | tuple[str, float]]:
+    """An outcome and its goal: `yield`, `impurity=minimize` or `pH=7.0`."""
+    name, equals, wish = (part.strip() for part in text.rpartition("="))
+    if equals and wish in ("maximize", "minimize"):
+        return name, wish
+    try:
+        return (name, ("target", float(wish))) if equals else (text, goal)
+    except ValueError:
+        return text, goal  # an equals sign in the name of a column
+
+
+def check(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
+    """Say what is wrong with a table, by row and column, or how much of it is known."""
+    from bomi.campaign import Campaign, campaign_path, read_experiments, summarize
+    from bomi.campaign.sheet import NAMES
+
+    with working("reading the table"):
+        path = campaign_path(table, campaign)
+        known = Campaign.read(path)
+        experiments = read_experiments(table, known)
+        summary, sheet = summarize(experiments), experiments.sheet
+    records = [vars(column) for column in summary.columns]
+    counts = {name: value for name, value in vars(summary).items() if name != "columns"}
+    notes = [*sheet.notes, *counts.pop("broken")]
+    document = {"file": str(table), **counts, "columns": records, "notes": notes}
+    show(records, shape, document)
+    written = f"{NAMES[sheet.separator]}-separated" if sheet.lines is not None else "a workbook"
+    say(
+        f"{table} is fine ({written}): {summary.rows} rows, {summary.outcomes} with an outcome, {summary.pending} "
+        f"pending, {summary.failed} failed; {summary.complete} with every input known"
+    )
+    for note in notes[:SHOWN_NOTES]:
+        say(f"{table}: {note}")
+    if len(notes) > SHOWN_NOTES:
+        say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
