@@ -1,7 +1,24 @@
 """Every error a user can meet. Catch `BomiError` to catch them all.
 
-A message says the rule, the value received and, where there is one, the remedy.
+A message says the rule, the value received and, where there is one, the remedy. A program that wants to know what is at
+fault finds it beside the message, and never has to read the message.
 """
+
+from dataclasses import dataclass
+
+Place = tuple[str | int, ...]  # the way to something, from outside in: ("constraints", 0, "max")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a table: where, what was found and what was expected."""
+
+    row: object
+    column: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"row {self.row}, column {self.column!r}: {self.message}"
 
 
 class BomiError(Exception):
@@ -9,7 +26,15 @@ class BomiError(Exception):
 
 
 class SpaceError(BomiError, ValueError):
-    """A parameter or a space that cannot be."""
+    """A parameter, a constraint or a space that cannot be; `places` are the arguments at fault."""
+
+    def __init__(self, message: str, *places: Place) -> None:
+        super().__init__(message)
+        self.places = places
+
+    def within(self, *outer: str | int) -> tuple[Place, ...]:
+        """The places as seen from outside: ("low",) of a parameter is ("parameters", name, "low") of a space."""
+        return tuple((*outer, *place) for place in self.places or ((),))
 
 
 class CellError(BomiError, ValueError):
@@ -19,7 +44,7 @@ class CellError(BomiError, ValueError):
 class TableError(BomiError, ValueError):
     """A table that does not fit the space; `problems` lists each with its row and column."""
 
-    problems: tuple[object, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 class MethodError(BomiError, ValueError):

@@ -2,6 +2,7 @@
 
 from bomi.campaign.edits import Conflict, Edit, Removal, save_edits
 from bomi.campaign.experiments import Experiments, Ledger, Summary, append, ledger, read_experiments, summarize
+from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.guess import Guess, guess, write_guess
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.snapshot import Snapshot, take_snapshot
@@ -9,9 +10,11 @@ from bomi.campaign.toml import Campaign, campaign_path
 
 __all__ = [
     "Campaign",
+    "CampaignError",
     "Conflict",
     "Edit",
     "Experiments",
+    "Fault",
     "Guess",
     "Ledger",
     "Removal",

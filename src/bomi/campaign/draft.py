@@ -10,8 +10,8 @@ from bomi.campaign.edits import Conflict, Edit, Removal, edited, locate, locate_
 from bomi.campaign.experiments import column_names
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot, assess
-from bomi.data.reading import Problem, is_failed
-from bomi.errors import CellError, FileError, TableError
+from bomi.data.reading import is_failed
+from bomi.errors import CellError, FileError, Problem, TableError
 from bomi.space import Integer, Real, cells
 from bomi.space.cells import Interval, Normal
 

@@ -17,8 +17,8 @@ from bomi.campaign.sheet import NAMES, Sheet, parse_sheet, read_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import SHOWN_PROBLEMS, Problem, read_columns
-from bomi.errors import FileError, TableError
+from bomi.data.reading import SHOWN_PROBLEMS, read_columns
+from bomi.errors import FileError, Problem, TableError
 from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal, cells
 from bomi.space.cells import Interval, Known, Normal
 
@@ -146,8 +146,7 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
             labels=sheet.numbers,
         )
     except TableError as error:
-        found = [problem for problem in error.problems if isinstance(problem, Problem)]
-        problems += sorted(found, key=lambda problem: int(str(problem.row)))
+        problems += sorted(error.problems, key=lambda problem: int(str(problem.row)))
     if problems:
         raise _fault(sheet.path, problems)
     return Experiments(campaign, sheet, tuple(rows))

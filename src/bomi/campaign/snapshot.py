@@ -9,10 +9,10 @@ from pathlib import Path
 
 from bomi.campaign import storage
 from bomi.campaign.experiments import Experiments, check, column_names
+from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import LIMIT, NAME, Campaign, parse_campaign
-from bomi.data.reading import Problem
-from bomi.errors import FileError, TableError
+from bomi.errors import FileError, Problem, TableError
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class Snapshot:
     experiments: Experiments | None = None  # only if nothing is wrong
     problems: tuple[Problem, ...] = ()  # with the table's cells
     table_fault: str = ""  # why the table cannot be read
-    campaign_fault: str = ""
+    campaign_fault: str = ""  # why the campaign cannot be had
+    campaign_faults: tuple[Fault, ...] = ()  # the same with places, if it can be read but makes no sense
 
     @property
     def key(self) -> str:
@@ -55,11 +56,13 @@ def assess(given: Snapshot) -> Snapshot:
     known: Campaign | None = None
     sheet: Sheet | None = None
     campaign_fault, table_fault = given.campaign_fault, given.table_fault
+    campaign_faults: tuple[Fault, ...] = ()
     if given.toml is not None:
         try:
             known = parse_campaign(given.campaign_path, given.toml)
         except FileError as error:
             campaign_fault = str(error)
+            campaign_faults = error.faults if isinstance(error, CampaignError) else ()
     names: Collection[str] = column_names(known) if known else ()
     if given.content is not None:
         try:
@@ -72,7 +75,7 @@ def assess(given: Snapshot) -> Snapshot:
         try:
             experiments = check(sheet, known)
         except TableError as error:
-            problems = tuple(problem for problem in error.problems if isinstance(problem, Problem))
+            problems = error.problems
     return Snapshot(
         given.table,
         given.campaign_path,
@@ -84,6 +87,7 @@ def assess(given: Snapshot) -> Snapshot:
         problems,
         table_fault,
         campaign_fault,
+        campaign_faults,
     )
 
 

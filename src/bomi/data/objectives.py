@@ -23,14 +23,17 @@ class Objective:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
-            raise SpaceError(f"an objective needs a name, but got {self.name!r}")
+            raise SpaceError(f"an objective needs a name, but got {self.name!r}", ("name",))
         if self.goal not in GOALS:
-            raise SpaceError(f"goal must be 'maximize', 'minimize' or ('target', value), but got {self.goal!r}")
+            raise SpaceError(
+                f"goal must be 'maximize', 'minimize' or ('target', value), but got {self.goal!r}", ("goal",)
+            )
         finite = isinstance(self.target, int | float) and not isinstance(self.target, bool)
         if (self.goal == TARGET) != (finite and math.isfinite(self.target or 0.0)):
             raise SpaceError(
                 f"a target goes with the goal 'target' and is a finite number, as in ('target', 7.0); "
-                f"objective {self.name!r} got the goal {self.goal!r} and the target {self.target!r}"
+                f"objective {self.name!r} got the goal {self.goal!r} and the target {self.target!r}",
+                ("target",),
             )
 
     @property
@@ -86,10 +89,14 @@ def check_names(objectives: Sequence[Objective], taken: Sequence[str], reserved:
     for name in names:
         errors = [other + ERROR for other in names]
         if name in taken or name in errors or name.startswith(reserved) or names.count(name) > 1:
-            raise SpaceError(f"an objective needs a name of its own, that no parameter or column has, but got {name!r}")
+            raise SpaceError(
+                f"an objective needs a name of its own, that no parameter or column has, but got {name!r}",
+                ("objectives", name),
+            )
     for parameter in taken:
         if parameter in errors:
             raise SpaceError(
                 f"{parameter!r} is the column for standard errors of {parameter.removesuffix(ERROR)!r}; "
-                "a parameter needs another name"
+                "a parameter needs another name",
+                ("parameters", parameter),
             )

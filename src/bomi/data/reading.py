@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bomi.data.objectives import ERROR
 from bomi.data.observations import FAILED, Row, default_of
-from bomi.errors import CellError, TableError
+from bomi.errors import CellError, Problem, TableError
 from bomi.space import IDENTITY, RESERVED, Integer, Parameter, Real, Space, cells
 from bomi.space.cells import Cell, Interval, Known, Normal
 
 SHOWN_PROBLEMS = 20
 _ANY_NUMBER = Real(-1.0, 1.0)  # reads a number in all its spellings; its bounds are not looked at
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing wrong with a table: where, what was found and what was expected."""
-
-    row: object
-    column: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"row {self.row}, column {self.column!r}: {self.message}"
 
 
 def read_cell(parameter: Parameter, value: object, *, keep_outside: bool = False) -> Cell:

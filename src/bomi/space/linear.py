@@ -27,21 +27,28 @@ class Linear:
 
     def __post_init__(self) -> None:
         if not isinstance(self.terms, Mapping) or not self.terms:
-            raise SpaceError(f"a constraint needs a mapping of parameter to coefficient, but got {self.terms!r}")
+            raise SpaceError(
+                f"a constraint needs a mapping of parameter to coefficient, but got {self.terms!r}", ("terms",)
+            )
         object.__setattr__(self, "terms", dict(self.terms))
         for name, coefficient in self.terms.items():
             if not _is_number(coefficient) or coefficient == 0:
-                raise SpaceError(f"the coefficient of {name!r} must be a number other than 0, but got {coefficient!r}")
+                raise SpaceError(
+                    f"the coefficient of {name!r} must be a number other than 0, but got {coefficient!r}",
+                    ("terms", name),
+                )
         limits = {name: getattr(self, name) for name in ("min", "max", "equals") if getattr(self, name) is not None}
         for name, limit in limits.items():
             if not _is_number(limit):
-                raise SpaceError(f"`{name}` of a constraint must be a finite number, but got {limit!r}")
+                raise SpaceError(f"`{name}` of a constraint must be a finite number, but got {limit!r}", (name,))
         if not limits or (self.equals is not None and len(limits) > 1):
             raise SpaceError(
                 f"a constraint needs min or max or both, or equals alone, but got {limits or 'none of them'}"
             )
         if self.min is not None and self.max is not None and self.min > self.max:
-            raise SpaceError(f"`min <= max` must hold, but got (min={self.min:g}, max={self.max:g})")
+            raise SpaceError(
+                f"`min <= max` must hold, but got (min={self.min:g}, max={self.max:g})", ("min",), ("max",)
+            )
 
     def __hash__(self) -> int:
         return hash((tuple(self.terms.items()), self.min, self.max, self.equals))

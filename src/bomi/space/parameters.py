@@ -44,14 +44,17 @@ class _Number:
     def __post_init__(self) -> None:
         for name, bound in (("low", self.low), ("high", self.high)):
             if isinstance(bound, bool) or not isinstance(bound, int | float) or not math.isfinite(bound):
-                raise SpaceError(f"`{name}` must be a finite number, but got {bound!r}")
+                raise SpaceError(f"`{name}` must be a finite number, but got {bound!r}", (name,))
         if not self.low < self.high or not math.isfinite(self.high - self.low):
-            raise SpaceError(f"`low < high` must hold, but got (low={self.low:g}, high={self.high:g})")
+            raise SpaceError(
+                f"`low < high` must hold, but got (low={self.low:g}, high={self.high:g})", ("low",), ("high",)
+            )
         if self.log and self.low <= 0:
-            raise SpaceError(f"a log scale needs `low > 0`, but got low={self.low:g}")
+            raise SpaceError(f"a log scale needs `low > 0`, but got low={self.low:g}", ("low",), ("log",))
         if self.step is not None and not 0 < self.step <= self.high - self.low:
             raise SpaceError(
-                f"`0 < step <= high - low` must hold, but got step={self.step:g} in [{self.low:g}, {self.high:g}]"
+                f"`0 < step <= high - low` must hold, but got step={self.step:g} in [{self.low:g}, {self.high:g}]",
+                ("step",),
             )
         _check_default(self)
 
@@ -216,7 +219,7 @@ class Integer(_Number):
         super().__post_init__()
         for name, number in (("low", self.low), ("high", self.high), ("step", self.step)):
             if number is None or number != int(number):
-                raise SpaceError(f"an integer parameter needs a whole `{name}`, but got {number!r}")
+                raise SpaceError(f"an integer parameter needs a whole `{name}`, but got {number!r}", (name,))
 
     def _number(self, number: float) -> Known:
         if number != int(number):
@@ -241,13 +244,15 @@ class _Choice:
 
     def __post_init__(self) -> None:
         if isinstance(self.values, str):
-            raise SpaceError(f"{self.noun} must be a list of values, but got {self.values!r}")
+            raise SpaceError(f"{self.noun} must be a list of values, but got {self.values!r}", ("values",))
         object.__setattr__(self, "values", tuple(self.values))
         if len(self._by_text) < max(2, len(self.values)):
-            raise SpaceError(f"{self.noun} must be two or more different values, but got {list(self.values)!r}")
+            raise SpaceError(
+                f"{self.noun} must be two or more different values, but got {list(self.values)!r}", ("values",)
+            )
         for value in self.values:
             if cells.is_unknown(value):
-                raise SpaceError(f"no value can be called {value!r}: that is read as unknown")
+                raise SpaceError(f"no value can be called {value!r}: that is read as unknown", ("values",))
         _check_default(self)
 
     @cached_property
@@ -352,7 +357,9 @@ class Ordinal(_Choice):
             sorted(self.values, key=float),
             sorted(self.values, key=float)[::-1],
         ):
-            raise SpaceError(f"ordered levels that are numbers must rise or fall, but got {list(self.values)!r}")
+            raise SpaceError(
+                f"ordered levels that are numbers must rise or fall, but got {list(self.values)!r}", ("values",)
+            )
 
     @property
     def numeric(self) -> bool:
@@ -419,7 +426,7 @@ def _check_default(parameter: Any) -> None:
             raise CellError(f"it must be a plain value, but got {parameter.default!r}")
         parameter.to_unit(value)
     except CellError as error:
-        raise SpaceError(f"`default`: {error}") from None
+        raise SpaceError(f"`default`: {error}", ("default",)) from None
     object.__setattr__(parameter, "default", value)
 
 

@@ -360,25 +360,28 @@ class Polytope:
         """SpaceError, with a reason, if no setting keeps the constraints."""
         ends = np.stack([self.A * self.low, self.A * self.high])
         least, most = ends.min(0).sum(-1), ends.max(0).sum(-1)
-        for constraint, lowest, highest, slack in zip(self.constraints, least, most, self.slack, strict=True):
+        limits = zip(self.constraints, least, most, self.slack, strict=True)
+        for place, (constraint, lowest, highest, slack) in enumerate(limits):
             within = f"the constraint {constraint} cannot be kept: within the ranges {constraint.sum_text} is"
             if lowest > constraint.upper + slack:
-                raise SpaceError(f"{within} at least {lowest:.6g}")
+                raise SpaceError(f"{within} at least {lowest:.6g}", ("constraints", place))
             if highest < constraint.lower - slack:
-                raise SpaceError(f"{within} at most {highest:.6g}")
+                raise SpaceError(f"{within} at most {highest:.6g}", ("constraints", place))
         if self._feasible():
             return
-        conflict = list(self.constraints)
-        for constraint in self.constraints:
-            rest = [other for other in conflict if other is not constraint]
-            if rest and not Polytope(rest, self.axes)._feasible():
+        conflict = list(range(len(self.constraints)))
+        for place in range(len(self.constraints)):
+            rest = [other for other in conflict if other != place]
+            if rest and not Polytope([self.constraints[other] for other in rest], self.axes)._feasible():
                 conflict = rest
+        places = [("constraints", place) for place in conflict]
         if len(conflict) > 1:
-            told = "; ".join(map(str, conflict))
-            raise SpaceError(f"no setting keeps these constraints together: {told}")
-        names = ", ".join(axis.name for axis in self.axes if axis.separate and axis.name in conflict[0].terms)
+            told = "; ".join(str(self.constraints[place]) for place in conflict)
+            raise SpaceError(f"no setting keeps these constraints together: {told}", *places)
+        alone = self.constraints[conflict[0]]
+        names = ", ".join(axis.name for axis in self.axes if axis.separate and axis.name in alone.terms)
         raise SpaceError(
-            f"the constraint {conflict[0]} cannot be kept at the separate values (whole numbers, steps) of {names}"
+            f"the constraint {alone} cannot be kept at the separate values (whole numbers, steps) of {names}", *places
         )
 
     def _feasible(self) -> bool:

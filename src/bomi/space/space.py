@@ -36,10 +36,11 @@ def _parameter(name: str, spec: object) -> Parameter:
         if isinstance(spec, list):
             return Categorical(spec)
     except SpaceError as error:
-        raise SpaceError(f"parameter {name!r}: {error}") from None
+        raise SpaceError(f"parameter {name!r}: {error}", *error.within("parameters", name)) from None
     raise SpaceError(
         f"parameter {name!r} must be a Real, an Integer, a Categorical, an Ordinal, a (low, high) tuple or a "
-        f"list of values, but got {spec!r}"
+        f"list of values, but got {spec!r}",
+        ("parameters", name),
     )
 
 
@@ -58,7 +59,8 @@ class Space:
             if not isinstance(name, str) or not name.strip() or name.startswith(RESERVED) or name == IDENTITY:
                 raise SpaceError(
                     f"a parameter's name must be a text other than {IDENTITY!r} that does not start with {RESERVED!r}, "
-                    f"but got {name!r}"
+                    f"but got {name!r}",
+                    ("parameters", str(name)),
                 )
         made = {name: _parameter(name, spec) for name, spec in parameters.items()}
         self.parameters: Mapping[str, Parameter] = MappingProxyType(made)
@@ -132,19 +134,23 @@ class Space:
     def polytope(self) -> Polytope | None:
         """The settings that keep the constraints, of the parameters these speak of; None without constraints."""
         axes = {}
-        for constraint in self.constraints:
+        for place, constraint in enumerate(self.constraints):
             if not isinstance(constraint, Linear):
-                raise SpaceError(f"a constraint must be a Linear, but got {constraint!r}")
+                raise SpaceError(f"a constraint must be a Linear, but got {constraint!r}", ("constraints", place))
             for name in constraint.terms:
                 parameter = self.parameters.get(name)
                 if parameter is None:
                     near = difflib.get_close_matches(name, self.names, n=1)
                     hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(self.names)}"
-                    raise SpaceError(f"the constraint {constraint} speaks of {name!r}, which is no parameter; {hint}")
+                    raise SpaceError(
+                        f"the constraint {constraint} speaks of {name!r}, which is no parameter; {hint}",
+                        ("constraints", place, "terms", name),
+                    )
                 if isinstance(parameter, Categorical) or (isinstance(parameter, Ordinal) and not parameter.numeric):
                     raise SpaceError(
                         f"the constraint {constraint} speaks of {name!r}, which is no number but one of "
-                        f"{parameter.range_text}"
+                        f"{parameter.range_text}",
+                        ("constraints", place, "terms", name),
                     )
                 axes[name] = parameter.axis(name)
         ordered = [axes[name] for name in self.names if name in axes]

@@ -14,7 +14,11 @@ from bomi.errors import BomiError
 
 
 class StoppedError(BomiError):
-    """The computation was ended, by the user or by the system."""
+    """The computation was ended: by the user, if it was `wanted`, or by the system."""
+
+    def __init__(self, message: str, *, wanted: bool = False) -> None:
+        super().__init__(message)
+        self.wanted = wanted
 
 
 class Worker:
@@ -54,9 +58,9 @@ class Worker:
             except (EOFError, OSError):
                 if self._process is process:  # and not another one that was started meanwhile
                     self.close()
-                raise StoppedError(
-                    "stopped" if self._asked_to_stop else "the computation ended all at once; is there enough memory?"
-                ) from None
+                if self._asked_to_stop:
+                    raise StoppedError("stopped", wanted=True) from None
+                raise StoppedError("the computation ended all at once; is there enough memory?") from None
 
     def stop(self) -> None:
         """End what is being computed."""

@@ -9,7 +9,7 @@ from nicegui import ui
 
 from bomi.campaign import Campaign
 from bomi.campaign.draft import enter
-from bomi.errors import BomiError
+from bomi.errors import BomiError, TableError
 from bomi.space import Integer, Real, cells
 from bomi.space.cells import Interval, Normal
 from bomi.web import figures, theme
@@ -155,7 +155,8 @@ class GapsView:
             try:
                 enter(snapshot, _place(self.session, gap.number), {gap.parameter: text})
             except BomiError as error:
-                _wrong(typed, str(error).removeprefix(f"{gap.parameter}: "))
+                problems = error.problems if isinstance(error, TableError) else ()
+                _wrong(typed, "; ".join(problem.message for problem in problems) or str(error))
                 return
             self.session.say(f"{gap.parameter} of row {gap.number} is {text} now; everything is learned anew.")
             self.session.refresh()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import copy
-import json
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
 
-from bomi.campaign import guess
+from bomi.campaign import CampaignError, Fault, guess
+from bomi.campaign.document import TYPES
 from bomi.campaign.edits import replace_file
-from bomi.campaign.toml import TYPES, from_document, parse_campaign, read_document
-from bomi.errors import BomiError, FileError
+from bomi.campaign.toml import from_document, parse_campaign, read_document
+from bomi.errors import BomiError, FileError, Place
 from bomi.names import DEFAULT, METHOD_NAMES
 from bomi.space import cells
 from bomi.space.linear import Linear
@@ -54,9 +53,9 @@ class SetupView:
             else:
                 self.document = {"objective": {"name": "outcome"}, "parameters": {"temperature": {"range": [20, 200]}}}
                 guessed = "An example to change: name what you vary and what you measure, then save."
-            self.fault = snapshot.campaign_fault
+            fault, faults = snapshot.campaign_fault, snapshot.campaign_faults
         except BomiError as error:
-            self.document, self.fault = {}, str(error)
+            self.document, fault, faults = {}, str(error), ()
             self.as_text = snapshot.toml is not None
         with theme.block("line between"):
             with theme.block("stack tight title"):
@@ -72,7 +71,7 @@ class SetupView:
         self.message = ui.element("div").classes("stack")
         self.place = ui.element("div").classes("stack").style("gap: 16px")
         self.draw()
-        self.tell(self.at_fields(self.fault))
+        self.tell(self.at_fields(faults) if faults else fault)
 
     def update(self) -> None:
         """The files changed: show them, unless something here is not saved."""
@@ -109,7 +108,7 @@ class SetupView:
             if as_text and not self.dirty:
                 self.typed_text = ""
             else:
-                self.tell(str(error))
+                self.refuse(error)
                 self.mode.value = self.as_text
                 return
         self.as_text = as_text
@@ -120,9 +119,14 @@ class SetupView:
         """What is wrong, or nothing."""
         self.message.clear()
         if text:
-            shown = text.replace(f"{self.session.snapshot.campaign_path}: ", "")
             with self.message:
-                theme.note(shown, bad=True)
+                theme.note(text, bad=True)
+
+    def refuse(self, error: BomiError) -> None:
+        """What is wrong, at its fields as far as it has some."""
+        for card in () if self.as_text else self.cards():
+            card.clear()
+        self.tell(self.at_fields(error.faults) if isinstance(error, CampaignError) else str(error))
 
     def changed(self) -> None:
         """Something is not saved."""
@@ -281,12 +285,10 @@ class SetupView:
                 content = str(self.editor.value or "").encode()
                 parse_campaign(path, content)
             else:
-                for one in (*self.outcomes, *self.parameters, *self.constraints):
-                    one.clear()
                 content = from_document(path, self.collected()).text().encode()
             replace_file(path, content, expected=self.before)
         except BomiError as error:
-            self.tell(self.at_fields(str(error)))
+            self.refuse(error)
             return
         self.dirty = False
         self.before = content
@@ -294,17 +296,16 @@ class SetupView:
         self.session.refresh()
         self.go("setup")
 
-    def at_fields(self, text: str) -> str:
-        """Put each problem at the card it is about, and where that can be told at the field; the rest is told above."""
-        if self.as_text or not text:
-            return text
+    def at_fields(self, faults: Sequence[Fault]) -> str:
+        """Put each fault at the cards it is about, and where that can be told at the field; the rest is told above."""
+        if self.as_text:
+            return "\n".join(map(str, faults))
         left = []
-        for line in text.replace(f"{self.session.snapshot.campaign_path}: ", "").splitlines():
-            where, message = match.groups() if (match := re.match(r"\[(.*?)\] (.*)", line)) else ("", line)
-            found = [one for one in self.cards() if one.is_meant(where, message)]
-            for one in found:
-                one.tell(message)
-            left += [] if found else [line]
+        for fault in faults:
+            meant = [(card, inner) for card in self.cards() if (inner := card.inner(fault.places))]
+            for card, inner in meant:
+                card.tell(fault.message, inner[0])
+            left += [] if meant else [str(fault)]
         return "\n".join(left) or "Something is not right yet; see what is marked below."
 
     def cards(self) -> list[Card]:
@@ -318,17 +319,21 @@ class Card(ABC):
     box: ui.element
     message: ui.element
 
-    def fields(self) -> dict[str, Any]:
-        """The fields that a message can be about, by how it calls them."""
+    def fields(self) -> dict[Place, Any]:
+        """The fields that a fault can be about, by their place in the section."""
         return {}
 
     @abstractmethod
-    def is_meant(self, where: str, message: str) -> bool:
-        """Whether a problem is one of this card, by the section it is in and by what it says."""
+    def places(self) -> tuple[Place, ...]:
+        """Its section of the document; an outcome has either of two."""
 
-    def tell(self, text: str) -> None:
-        """What is wrong, at the field if it is named."""
-        field = next((field for name, field in self.fields().items() if text.startswith(name)), None)
+    def inner(self, places: Sequence[Place]) -> list[Place]:
+        """Those of some places that are in its section, as seen from there."""
+        return [place[len(own) :] for place in places for own in self.places() if place[: len(own)] == own]
+
+    def tell(self, text: str, place: Place) -> None:
+        """What is wrong, at its field if it has one."""
+        field = self.fields().get(place)
         if field is not None and field.visible:
             field.error = text[:1].upper() + text[1:]
             return
@@ -365,13 +370,13 @@ class OutcomeForm(Card):
         self.goal.on_value_change(self.fit)
         self.fit()
 
-    def is_meant(self, where: str, message: str) -> bool:
-        """Whether a problem is one of this outcome."""
-        return where in ("objective", *_keys("objectives", self.name.value))
+    def places(self) -> tuple[Place, ...]:
+        """The section of the only outcome has no name."""
+        return ("objective",), ("objectives", str(self.name.value or "").strip())
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[Place, Any]:
         """What is wrong with a target is told at its value."""
-        return {'goal = "target"': self.target}
+        return {("target",): self.target}
 
     def fit(self) -> None:
         """A value is asked for only where one is wanted."""
@@ -417,9 +422,9 @@ class ParameterForm(Card):
         for field in (self.name, self.kind, self.values):
             field.on_value_change(view.fit)
 
-    def is_meant(self, where: str, message: str) -> bool:
-        """Whether a problem is one of this parameter."""
-        return where in _keys("parameters", self.name.value)
+    def places(self) -> tuple[Place, ...]:
+        """The section with its name."""
+        return (("parameters", _name(self)),)
 
     @property
     def numeric(self) -> bool:
@@ -526,23 +531,23 @@ class ConstraintForm(Card):
         limits = {"min": low, "max": high} if kind == "both" else {str(kind): low}
         return {**self.kept, "terms": terms, **limits}
 
-    def fields(self) -> dict[str, Any]:
-        """The coefficients and the limits, as messages call them."""
+    def fields(self) -> dict[Place, Any]:
+        """The coefficients and the limits."""
         both = self.kind.value == "both"
-        limits = {"`min` ": self.low, "`max` ": self.high if both else self.low, "`equals` ": self.low}
-        return {**{f"the coefficient of {_name(one)!r} ": field for one, field in self.terms.items()}, **limits}
+        limits: dict[Place, Any] = {
+            ("min",): self.low,
+            ("max",): self.high if both else self.low,
+            ("equals",): self.low,
+        }
+        return {**{("terms", _name(one)): field for one, field in self.terms.items()}, **limits}
 
-    def is_meant(self, where: str, message: str) -> bool:
-        """Whether a problem is one of this constraint: it has its number or, if settings cannot keep it, its text."""
-        if where:
-            return where == f"constraints {self.view.constraints.index(self) + 1}"
-        told = message.removeprefix("no setting keeps these constraints together: ")
-        text = self.text.text
-        return bool(text) and (message.startswith(f"the constraint {text} ") or text in told.split("; "))
+    def places(self) -> tuple[Place, ...]:
+        """The section with its number."""
+        return (("constraints", self.view.constraints.index(self)),)
 
-    def tell(self, text: str) -> None:
+    def tell(self, text: str, place: Place) -> None:
         """What is wrong, in the words of the form."""
-        super().tell("give at least one parameter a coefficient" if text.startswith("needs terms") else text)
+        super().tell("give at least one parameter a coefficient" if place == ("terms",) else text, place)
 
 
 _OURS = {"range", "type", "step", "scale", "values", "unit"}
@@ -550,12 +555,6 @@ _OURS = {"range", "type", "step", "scale", "values", "unit"}
 
 def _name(one: ParameterForm | str) -> str:
     return one if isinstance(one, str) else str(one.name.value or "").strip()
-
-
-def _keys(section: str, name: object) -> tuple[str, str]:
-    """How the library calls the section of a name, with or without quotes."""
-    text = str(name or "").strip()
-    return f"{section}.{text}", f"{section}.{json.dumps(text, ensure_ascii=False)}"
 
 
 def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:

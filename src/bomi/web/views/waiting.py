@@ -51,7 +51,7 @@ def compute(
             if not there(place) or _LATEST[place] is not turn:
                 return
             place.clear()
-            stopped = isinstance(error, StoppedError) and str(error) == "stopped"
+            stopped = isinstance(error, StoppedError) and error.wanted
             with place, theme.note("Stopped." if stopped else str(error), bad=not stopped):
                 theme.button("Try again", again)
             return
