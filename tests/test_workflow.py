@@ -63,3 +63,50 @@ def test_without_a_model_the_overview_says_so(tmp_path):
     found = workflow.overview(workflow.study(read_experiments(tmp_path / "lab.csv", campaign)))
     assert (found.slices, found.importance) == ({}, {})
     assert "no model" in found.note
+
+
+TWINS = "x,kind,y\n4,a,1\n?,?,7\n2,b,3\n?,?,7\n5,a,2\n"
+
+
+def test_the_best_row_is_known_by_its_place_although_another_says_the_same(tmp_path):
+    (tmp_path / "campaign.toml").write_text(TOML)
+    (tmp_path / "lab.csv").write_text("\n" + TWINS.replace("?,?,7", "9,b,7", 1).replace("9,b,7\n", "\n9,b,7\n"))
+    best = workflow.load(tmp_path / "lab.csv")
+    (found,) = workflow.recommend(best)
+    assert (found.row, found.best.seen_row) == (5, 1)
+    assert best.experiments.rows[1].outcomes == best.experiments.rows[3].outcomes
+
+
+def test_suggesting_reads_the_columns_once_and_makes_no_frame(tmp_path, monkeypatch):
+    import pandas as pd
+
+    from bomi.campaign import experiments
+
+    (tmp_path / "campaign.toml").write_text(TOML)
+    (tmp_path / "lab.csv").write_text(TABLE)
+    read, read_columns = [], experiments.read_columns
+
+    def counted(columns, *arguments, **options):
+        read.append(columns)
+        return read_columns(columns, *arguments, **options)
+
+    monkeypatch.setattr(experiments, "read_columns", counted)
+    monkeypatch.setattr(pd.DataFrame, "__init__", None)
+    (advice,) = workflow.suggest(tmp_path / "lab.csv", append=True)
+    assert len(read) == 1
+    assert (tmp_path / "lab.csv").read_text().splitlines()[-1].startswith(f"{advice.suggestion.id},")
+
+
+def test_a_row_saved_while_learning_is_kept_and_its_id_is_not_given_again(tmp_path):
+    (tmp_path / "campaign.toml").write_text(TOML)
+    table = tmp_path / "lab.csv"
+    table.write_text(TABLE)
+
+    def meanwhile(number):
+        table.write_text(TABLE + "11,3,a,5\n")
+
+    (advice,) = workflow.suggest(table, append=True, done=meanwhile)
+    lines = table.read_text().splitlines()
+    assert lines[-2].startswith("11,3,a,5")
+    assert advice.suggestion.id == "12"
+    assert lines[-1].startswith("12,")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
@@ -157,6 +157,10 @@ class Optimizer:
         )
         self._observations = self._with_one(experiment, row, actual or {}, keep)
 
+    def tell_rows(self, rows: Iterable[Row]) -> None:
+        """Take in rows that are checked already, such as those of a sheet. An error changes nothing."""
+        self._observations = self._observations.add(rows)
+
     def _numbers(self, value: object, read: Callable[[object], float | None], what: str) -> dict[str, float]:
         """What is told of each outcome, where it is known: a number for the only one, or a mapping of several."""
         if not isinstance(value, Mapping):
@@ -309,25 +313,28 @@ class Optimizer:
 
         Of several outcomes: a `Front`, the list of the best trade-offs between them.
         """
-        done = [row for row in self._observations.done if len(row.outcomes) == len(self.outcomes)]
+        rows = self._observations.rows
+        done = [place for place, row in enumerate(rows) if len(row.outcomes) == len(self.outcomes)]
         if not done:
             what = "outcome" if len(self.outcomes) == 1 else "experiment with all of its outcomes"
             raise TableError(f"there is no best yet: no {what} has been told")
         merits = torch.tensor(
-            [[one.merit(row.outcomes[one.name]) for one in self.objectives] for row in done], dtype=torch.float64
+            [[one.merit(rows[place].outcomes[one.name]) for one in self.objectives] for place in done],
+            dtype=torch.float64,
         )
         weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
             return self._recommend(done[int(merits[:, 0].argmax())], weights[0])
         return self._front(done, merits, weights)
 
-    def _recommend(self, seen: Row, weights: Tensor, shortlist: Tensor | None = None) -> Best:
-        """The setting recommended for a trade-off, beside the row seen."""
+    def _recommend(self, place: int, weights: Tensor, shortlist: Tensor | None = None) -> Best:
+        """The setting recommended for a trade-off, beside the row seen, which is called by its place."""
+        seen = self._observations.rows[place]
         setting: dict[str, Known] | None = None
         predicted, note = None, ""
         if self._has_model():
-            place = recommended(self._learn(), weights, seed=self._seed_of_all_rows, shortlist=shortlist)
-            setting = self.space.setting(place.numpy())
+            best = recommended(self._learn(), weights, seed=self._seed_of_all_rows, shortlist=shortlist)
+            setting = self.space.setting(best.numpy())
             predicted = self.predict([setting])[0]
         else:
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
@@ -336,9 +343,9 @@ class Optimizer:
             if self.space.broken(known):
                 note = "no model, and the best row seen breaks a constraint"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcome
-        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note)
+        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place)
 
-    def _front(self, done: Sequence[Row], merits: Tensor, weights: Tensor) -> Front:
+    def _front(self, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.
 
         merits: (r, J), weights: (w, J)

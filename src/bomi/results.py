@@ -68,6 +68,7 @@ class Best:
     seen_at: Mapping[str, Cell]
     seen_known: bool
     note: str = ""
+    seen_row: int | None = None  # counted from 0, in the order told
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,7 @@ def study(experiments: Experiments, *, seed: int = 0) -> Study:
         method=campaign.method or DEFAULT,
         seed=seed,
     )
-    if experiments.rows:
-        optimizer.tell(experiments.frame(), out_of_bounds=campaign.out_of_bounds)
+    optimizer.tell_rows(experiments.rows)
     return Study(experiments, optimizer)
 
 
@@ -137,13 +136,9 @@ class Recommendation:
 def recommend(loaded: Study) -> list[Recommendation]:
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
     best = loaded.optimizer.best()
-    found = []
-    for choice in (best.choices or (best,)) if isinstance(best, Front) else (best,):
-        seen = choice.seen if isinstance(choice.seen, Mapping) else {loaded.campaign.objective: choice.seen}
-        rows = enumerate(loaded.experiments.rows)
-        place = next(i for i, row in rows if row.outcomes == seen and dict(row.recorded) == choice.seen_at)
-        found.append(Recommendation(choice, loaded.experiments.numbers[place]))
-    return found
+    choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
+    seen = [(choice, choice.seen_row) for choice in choices]
+    return [Recommendation(choice, loaded.experiments.numbers[row]) for choice, row in seen if row is not None]
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ def save_edits(
             raise FileError("\n".join(map(str, conflicts)))
         return new
 
-    storage.read_bytes(path)  # no lock beside what is not there
+    storage.check_file(path)  # no lock beside what is not there
     with storage.locked(path):
         storage.update_bytes(path, change)
     return conflicts

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bomi.campaign import storage
-from bomi.campaign.sheet import NAMES, Sheet, parse_sheet, read_sheet
+from bomi.campaign.sheet import NAMES, Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Observations, Row
@@ -21,9 +20,6 @@ from bomi.data.reading import SHOWN_PROBLEMS, read_columns
 from bomi.errors import FileError, Problem, TableError
 from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal, cells
 from bomi.space.cells import Interval, Known, Normal
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _COMMA_NUMBER = re.compile(r"[-+\d,eE±./\s]+")
 
@@ -40,12 +36,6 @@ class Experiments:
     def numbers(self) -> list[int]:
         """The line that each row begins at."""
         return self.sheet.numbers
-
-    def frame(self) -> pd.DataFrame:
-        """The table as `Optimizer.tell` takes it, by line number."""
-        frame = Observations(self.campaign.space, self.campaign.outcomes, self.rows).frame()
-        frame.index = self.numbers
-        return frame
 
 
 @dataclass(frozen=True)
@@ -104,8 +94,13 @@ def _numbers(row: Row) -> dict[str, float]:
 
 def read_experiments(path: Path, campaign: Campaign) -> Experiments:
     """The checked table in a file; TableError names every problem with file, row and column."""
+    return parse_experiments(path, storage.read_bytes(path), campaign)
+
+
+def parse_experiments(path: Path, content: bytes, campaign: Campaign) -> Experiments:
+    """The checked table in the content of a file."""
     with _uncollected():
-        return check(read_sheet(path, column_names(campaign)), campaign)
+        return check(load_sheet(path, content, column_names(campaign)), campaign)
 
 
 @contextmanager
@@ -157,37 +152,41 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
 
 @dataclass(frozen=True)
 class Ledger:
-    """A table that nobody else of us writes to meanwhile."""
+    """A table that nobody else of us writes to meanwhile, and the content it was read from."""
 
     experiments: Experiments
+    content: bytes
 
     def append(self, settings: Sequence[Mapping[str, Known]]) -> list[str]:
-        """Add experiments as pending rows, with what was asked beside them; returns their ids.
-
-        They go into the file as it is now: it is read again, in case a person saved it meanwhile.
-        """
-        path, campaign = self.experiments.sheet.path, self.experiments.campaign
+        """Add experiments as pending rows, with what was asked beside them; returns their ids."""
         ids: list[str] = []
 
         def change(content: bytes) -> bytes:
             nonlocal ids
-            now = check(parse_sheet(path, content, column_names(campaign)), campaign)
+            now = self._now(content)
             ids = _fresh_ids(now, len(settings))
             return _appended(now, settings, ids)
 
-        storage.update_bytes(path, change)
+        storage.update_bytes(self.experiments.sheet.path, change)
         return ids
+
+    def _now(self, content: bytes) -> Experiments:
+        """The table as it is now: as it was read, unless a person has saved it meanwhile."""
+        if content == self.content:
+            return self.experiments
+        return parse_experiments(self.experiments.sheet.path, content, self.experiments.campaign)
 
 
 @contextmanager
 def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
     """Hold a table for adding to it: read under a lock, so that two who add at once lose nothing."""
-    storage.read_bytes(path)  # no lock beside what is not there
+    storage.check_file(path)  # no lock beside what is not there
     with storage.locked(path):
-        experiments = read_experiments(path, campaign)
+        content = storage.read_bytes(path)
+        experiments = parse_experiments(path, content, campaign)
         if experiments.sheet.lines is None:
             raise FileError(f"{path} is a workbook, which is only read; save it as CSV to have rows added")
-        yield Ledger(experiments)
+        yield Ledger(experiments, content)
 
 
 def append(path: Path, campaign: Campaign, settings: Sequence[Mapping[str, Known]]) -> list[str]:

@@ -19,6 +19,13 @@ RETRIES = 10  # times that a file may change under our hands before we give up
 
 def read_bytes(path: Path, *, limit: int = LIMIT) -> bytes:
     """The content of an ordinary file, unless it is larger than the limit."""
+    check_file(path, limit=limit)
+    with _reported(path, "read"):
+        return path.read_bytes()
+
+
+def check_file(path: Path, *, limit: int = LIMIT) -> None:
+    """Refuse what is no ordinary file, or one larger than the limit."""
     with _reported(path, "read"):
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -30,7 +37,6 @@ def read_bytes(path: Path, *, limit: int = LIMIT) -> bytes:
                 f"{path} has {status.st_size / 2**20:.0f} MB, and files up to {limit / 2**20:.0f} MB are read; "
                 "is it the right file?"
             )
-        return path.read_bytes()
 
 
 def replace_bytes(path: Path, content: bytes, *, mode: int | None = None) -> None:

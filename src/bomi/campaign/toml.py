@@ -109,7 +109,7 @@ def campaign_path(table: Path, given: Path | None = None) -> Path:
     if given is not None:
         return given
     beside = table.parent / NAME
-    storage.read_bytes(table)  # a table that cannot be read is the first thing to say
+    storage.check_file(table)  # a table that cannot be read is the first thing to say
     if not beside.exists():
         raise FileError(f"there is no {NAME} beside {table}; `bomi init {table}` writes one for you to edit")
     return beside
