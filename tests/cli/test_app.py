@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bomi import Optimizer, cli
+from bomi import Optimizer, __version__, cli
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "heat-treatment.csv"
 TOML = """
@@ -65,7 +65,7 @@ def test_help_has_an_example_of_every_command(bomi):
         code, out, _ = bomi(command, "--help")
         assert code == 0
         assert f"Example: bomi {command}" in " ".join(out.split())
-    assert bomi("--version") == (0, "bomi 0.1.0\n", "")
+    assert bomi("--version") == (0, f"bomi {__version__}\n", "")
 
 
 def test_from_a_spreadsheet_to_the_next_experiment_in_two_commands(bomi, tmp_path):

@@ -69,7 +69,7 @@ def _is_enumerable(space: Space) -> bool:
 def _nothing_free(taken: int) -> SuggestionError:
     return SuggestionError(
         f"no setting of the space is left: {taken} are pending or asked for already; ask for fewer, "
-        "tell what became of those (failed=True if nothing did), or widen the space"
+        "tell the outcomes of those that were run, withdraw those that will not be, or widen the space"
     )
 
 
