@@ -35,7 +35,7 @@ values = ["water", "oil", "air"]
 [method]
 name = "mean"
 """
-COMMANDS = ("init", "check", "suggest", "gaps", "best", "plot", "demo")
+COMMANDS = ("init", "check", "suggest", "withdraw", "gaps", "best", "plot", "demo")
 
 
 @pytest.fixture
@@ -119,6 +119,24 @@ def test_pending_suggestions_are_not_suggested_again(bomi, lab):
     first = json.loads(bomi("suggest", "lab.csv", "--append", "--format", "json")[1])[0]["setting"]
     second = json.loads(bomi("suggest", "lab.csv", "--append", "--format", "json")[1])[0]["setting"]
     assert first != second
+
+
+def test_a_suggestion_is_withdrawn(bomi, lab):
+    lines = lab.read_text().splitlines()
+    bomi("suggest", "lab.csv", "-n", 2, "--append")
+    code, out, err = bomi("withdraw", "lab.csv", "41", "--format", "json")
+    assert code == 0
+    assert [(gone["id"], set(gone["setting"])) for gone in json.loads(out)] == [
+        ("41", {"temperature", "time", "cooling", "quench"})
+    ]
+    assert err == "bomi: removed from lab.csv, the version before is lab.csv.bak\n"
+    assert [line.partition(",")[0] for line in lab.read_text().splitlines()[len(lines) :]] == ["42"]
+    code, out, err = bomi("withdraw", "lab.csv", "42", "H01")
+    assert (code, out) == (2, "")
+    assert "lab.csv, row 2, column 'id': 'H01' has an outcome" in err
+    assert len(lab.read_text().splitlines()) == len(lines) + 1
+    assert "42" in bomi("withdraw", "lab.csv", "42")[1]
+    assert len(lab.read_text().splitlines()) == len(lines)
 
 
 @pytest.mark.parametrize("command", ["init", "check", "suggest", "gaps", "best", "plot"])

@@ -1,9 +1,10 @@
 """campaign.toml and experiments.csv: read, check, append; never loses a cell it does not understand."""
 
 from bomi.campaign.edits import Conflict, Edit, Removal, save_edits
-from bomi.campaign.experiments import Experiments, Ledger, Summary, append, ledger, read_experiments, summarize
+from bomi.campaign.experiments import Experiments, Summary, read_experiments, summarize
 from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.guess import Guess, guess, write_guess
+from bomi.campaign.pending import Ledger, append, ledger, withdraw
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.snapshot import Snapshot, take_snapshot
 from bomi.campaign.toml import Campaign, campaign_path
@@ -30,5 +31,6 @@ __all__ = [
     "save_edits",
     "summarize",
     "take_snapshot",
+    "withdraw",
     "write_guess",
 ]

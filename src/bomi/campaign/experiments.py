@@ -1,4 +1,4 @@
-"""The table of a campaign, checked; and adding suggested experiments to it."""
+"""The table of a campaign, checked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 import gc
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,11 @@ from bomi.campaign import storage
 from bomi.campaign.sheet import NAMES, Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
-from bomi.data.observations import Observations, Row
+from bomi.data.observations import Row
 from bomi.data.reading import SHOWN_PROBLEMS, read_columns
-from bomi.errors import FileError, Problem, TableError
-from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal, cells
-from bomi.space.cells import Interval, Known, Normal
+from bomi.errors import Problem, TableError
+from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal
+from bomi.space.cells import Interval, Normal
 
 _COMMA_NUMBER = re.compile(r"[-+\d,eE±./\s]+")
 
@@ -120,7 +120,7 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     needed = (*campaign.space.names, *campaign.outcomes)
     defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
     problems = [*_header_problems(sheet, [name for name in needed if name not in defaults]), *_width_problems(sheet)]
-    numeric = _number_columns(campaign)
+    numeric = number_columns(campaign)
     decimal = sheet.decimal(numeric)
     if decimal is None:
         problems.append(
@@ -143,77 +143,8 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     except TableError as error:
         problems += sorted(error.problems, key=lambda problem: int(str(problem.row)))
     if problems:
-        raise _fault(sheet.path, problems)
+        raise table_error(sheet.path, problems)
     return Experiments(campaign, sheet, tuple(rows))
-
-
-# --- adding --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Ledger:
-    """A table that nobody else of us writes to meanwhile, and the content it was read from."""
-
-    experiments: Experiments
-    content: bytes
-
-    def append(self, settings: Sequence[Mapping[str, Known]]) -> list[str]:
-        """Add experiments as pending rows, with what was asked beside them; returns their ids."""
-        ids: list[str] = []
-
-        def change(content: bytes) -> bytes:
-            nonlocal ids
-            now = self._now(content)
-            ids = _fresh_ids(now, len(settings))
-            return _appended(now, settings, ids)
-
-        storage.update_bytes(self.experiments.sheet.path, change)
-        return ids
-
-    def _now(self, content: bytes) -> Experiments:
-        """The table as it is now: as it was read, unless a person has saved it meanwhile."""
-        if content == self.content:
-            return self.experiments
-        return parse_experiments(self.experiments.sheet.path, content, self.experiments.campaign)
-
-
-@contextmanager
-def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
-    """Hold a table for adding to it: read under a lock, so that two who add at once lose nothing."""
-    storage.check_file(path)  # no lock beside what is not there
-    with storage.locked(path):
-        content = storage.read_bytes(path)
-        experiments = parse_experiments(path, content, campaign)
-        if experiments.sheet.lines is None:
-            raise FileError(f"{path} is a workbook, which is only read; save it as CSV to have rows added")
-        yield Ledger(experiments, content)
-
-
-def append(path: Path, campaign: Campaign, settings: Sequence[Mapping[str, Known]]) -> list[str]:
-    """Add experiments to a table as pending rows; returns their ids."""
-    with ledger(path, campaign) as held:
-        return held.append(settings)
-
-
-def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]], ids: Sequence[str]) -> bytes:
-    sheet, campaign = experiments.sheet, experiments.campaign
-    comma = sheet.decimal(_number_columns(campaign)) == ","
-    rows = []
-    for identity, setting in zip(ids, settings, strict=True):
-        typed = {name: cells.text(setting[name]) for name in campaign.space.names}
-        if comma:
-            typed |= {name: typed[name].replace(".", ",") for name in _number_columns(campaign) if name in typed}
-        rows.append({"id": identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
-    return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
-
-
-def _fresh_ids(experiments: Experiments, count: int) -> list[str]:
-    observations = Observations(experiments.campaign.space, experiments.campaign.outcomes, experiments.rows)
-    ids: list[str] = []
-    for _ in range(count):
-        ids.append(observations.fresh_id())
-        observations = observations.add([Row({}, id=ids[-1])])
-    return ids
 
 
 # --- what can be wrong ---------------------------------------------------------------------------------------------
@@ -240,7 +171,7 @@ def _width_problems(sheet: Sheet) -> Iterator[Problem]:
         yield Problem(number, "", f"{width} cells, but the header has {len(sheet.header)} columns{hint}")
 
 
-def _fault(path: Path, problems: Sequence[Problem]) -> TableError:
+def table_error(path: Path, problems: Sequence[Problem]) -> TableError:
     """All problems in one error, each line with the file's name: the first twenty, then a count."""
     lines = [f"{path}, {_where(problem)}: {problem.message}" for problem in problems[:SHOWN_PROBLEMS]]
     if len(problems) > SHOWN_PROBLEMS:
@@ -263,7 +194,7 @@ def column_names(campaign: Campaign) -> list[str]:
     return [IDENTITY, *campaign.space.names, *campaign.outcomes, *beside]
 
 
-def _number_columns(campaign: Campaign) -> list[str]:
+def number_columns(campaign: Campaign) -> list[str]:
     """The columns that hold numbers, categories called by numbers among them."""
     parameters = [
         name

@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command(epilog="Example: bomi init lab.csv --objective strength")(tables.init)
 app.command(epilog="Example: bomi check lab.csv")(tables.check)
 app.command(epilog="Example: bomi suggest lab.csv -n 2 --append")(learning.suggest)
+app.command(epilog="Example: bomi withdraw lab.csv 41 42")(tables.withdraw)
 app.command(epilog="Example: bomi gaps lab.csv")(learning.gaps)
 app.command(epilog="Example: bomi best lab.csv --format json")(learning.best)
 app.command(epilog="Example: bomi plot lab.csv -o figures")(learning.plot)

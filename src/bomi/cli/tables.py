@@ -1,4 +1,4 @@
-"""Commands that only read and write files: `init` and `check`."""
+"""Commands that only read and write files: `init`, `check` and `withdraw`."""
 
 from __future__ import annotations
 
@@ -93,3 +93,19 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
         say(f"{table}: {note}")
     if len(notes) > SHOWN_NOTES:
         say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
+
+
+def withdraw(
+    table: Table,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids of the suggestions.")],
+    campaign: Config = None,
+    shape: Shape = Format.table,
+) -> None:
+    """Take back suggestions that will not be run: their rows leave the table, and nothing is learned from them."""
+    from bomi.campaign import Campaign, campaign_path
+    from bomi.campaign import withdraw as take_back
+
+    with working("reading the table"):
+        gone = take_back(table, Campaign.read(campaign_path(table, campaign)), ids)
+    show([{"id": row.id, **row.asked} for row in gone], shape, [{"id": row.id, "setting": row.asked} for row in gone])
+    say(f"removed from {table}, the version before is {table.name}.bak")

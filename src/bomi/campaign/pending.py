@@ -1,0 +1,137 @@
+"""Experiments that await their outcome: suggested ones are added to a table, and taken back if they will not be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bomi.campaign import storage
+from bomi.campaign.experiments import Experiments, number_columns, parse_experiments, table_error
+from bomi.campaign.toml import Campaign
+from bomi.data.observations import Observations, Row
+from bomi.errors import FileError, Problem
+from bomi.space import IDENTITY, RESERVED, cells
+from bomi.space.cells import Known
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """A table that nobody else of us writes to meanwhile, and the content it was read from."""
+
+    experiments: Experiments
+    content: bytes
+
+    def append(self, settings: Sequence[Mapping[str, Known]]) -> list[str]:
+        """Add experiments as pending rows, with what was asked beside them; returns their ids."""
+        ids: list[str] = []
+
+        def change(content: bytes) -> bytes:
+            nonlocal ids
+            now = self._now(content)
+            ids = _fresh_ids(now, len(settings))
+            return _appended(now, settings, ids)
+
+        storage.update_bytes(self.experiments.sheet.path, change)
+        return ids
+
+    def withdraw(self, ids: Sequence[str]) -> list[Row]:
+        """Remove suggested rows that still await their outcome; returns them. With any other, nothing is removed."""
+        gone: list[Row] = []
+
+        def change(content: bytes) -> bytes:
+            nonlocal gone
+            now = self._now(content)
+            places = _withdrawable(now, ids)
+            gone = [now.rows[place] for place in places]
+            return now.sheet.retyped({}, without=places)
+
+        storage.update_bytes(self.experiments.sheet.path, change)
+        return gone
+
+    def _now(self, content: bytes) -> Experiments:
+        """The table as it is now: as it was read, unless a person has saved it meanwhile."""
+        if content == self.content:
+            return self.experiments
+        return parse_experiments(self.experiments.sheet.path, content, self.experiments.campaign)
+
+
+@contextmanager
+def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
+    """Hold a table for writing to it: read under a lock, so that two who write at once lose nothing."""
+    storage.check_file(path)  # no lock beside what is not there
+    with storage.locked(path):
+        content = storage.read_bytes(path)
+        experiments = parse_experiments(path, content, campaign)
+        if experiments.sheet.lines is None:
+            raise FileError(f"{path} is a workbook, which is only read; save it as CSV to have it written to")
+        yield Ledger(experiments, content)
+
+
+def append(path: Path, campaign: Campaign, settings: Sequence[Mapping[str, Known]]) -> list[str]:
+    """Add experiments to a table as pending rows; returns their ids."""
+    with ledger(path, campaign) as held:
+        return held.append(settings)
+
+
+def withdraw(path: Path, campaign: Campaign, ids: Sequence[str]) -> list[Row]:
+    """Remove suggested rows of a table that still await their outcome; returns them."""
+    with ledger(path, campaign) as held:
+        return held.withdraw(ids)
+
+
+def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]], ids: Sequence[str]) -> bytes:
+    sheet, campaign = experiments.sheet, experiments.campaign
+    comma = sheet.decimal(number_columns(campaign)) == ","
+    rows = []
+    for identity, setting in zip(ids, settings, strict=True):
+        typed = {name: cells.text(setting[name]) for name in campaign.space.names}
+        if comma:
+            typed |= {name: typed[name].replace(".", ",") for name in number_columns(campaign) if name in typed}
+        rows.append({"id": identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
+    return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
+
+
+def _fresh_ids(experiments: Experiments, count: int) -> list[str]:
+    observations = Observations(experiments.campaign.space, experiments.campaign.outcomes, experiments.rows)
+    ids: list[str] = []
+    for _ in range(count):
+        ids.append(observations.fresh_id())
+        observations = observations.add([Row({}, id=ids[-1])])
+    return ids
+
+
+def _withdrawable(experiments: Experiments, ids: Sequence[str]) -> list[int]:
+    """The places of suggested rows, by their ids; TableError says of each other one why it stays."""
+    sheet, rows = experiments.sheet, experiments.rows
+    if IDENTITY not in sheet.columns:
+        raise FileError(f"{sheet.path} has no column {IDENTITY!r} to find rows by; remove the row in the table itself")
+    by_id = {row.id: place for place, row in enumerate(rows) if row.id is not None}
+    waiting = [row.id for row in rows if row.id is not None and _is_suggested(row)]
+    problems = []
+    for identity in ids:
+        place = by_id.get(identity)
+        if place is None:
+            hint = f"those that await their outcome are {', '.join(waiting)}" if waiting else "none awaits its outcome"
+            problems.append(Problem(sheet.header_number, IDENTITY, f"no row has the id {identity!r}; {hint}"))
+        elif rows[place].outcomes or rows[place].failed:
+            what = "failed" if rows[place].failed else "has an outcome"
+            problems.append(
+                Problem(
+                    sheet.numbers[place],
+                    IDENTITY,
+                    f"{identity!r} {what}, so it is not withdrawn; correct it in the table, or remove it there",
+                )
+            )
+        elif not _is_suggested(rows[place]):
+            message = f"{identity!r} was not suggested by bomi, so it is not withdrawn; remove it in the table itself"
+            problems.append(Problem(sheet.numbers[place], IDENTITY, message))
+    if problems:
+        raise table_error(sheet.path, problems)
+    return [by_id[identity] for identity in dict.fromkeys(ids)]
+
+
+def _is_suggested(row: Row) -> bool:
+    """Whether we asked for it, and nothing came of it yet."""
+    return not row.outcomes and not row.failed and row.asked.keys() == row.recorded.keys()

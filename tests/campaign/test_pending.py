@@ -1,0 +1,66 @@
+import pytest
+
+from bomi.campaign import append, ledger, read_experiments, withdraw
+from bomi.errors import FileError, TableError
+
+SETTING = {"temperature": 312.5, "time": 900, "passes": 3, "quench": "oil"}
+OTHER = {"temperature": 100.25, "time": 60, "passes": 1, "quench": "air"}
+
+
+def test_what_was_added_and_withdrawn_leaves_the_rest_byte_for_byte(lab, campaign):
+    append(lab, campaign, [SETTING])
+    before = lab.read_bytes()
+    assert append(lab, campaign, [OTHER, OTHER]) == ["6", "7"]
+    (gone,) = withdraw(lab, campaign, ["6"])
+    assert dict(gone.asked) == OTHER
+    assert [row.id for row in read_experiments(lab, campaign).rows] == ["1", "2", "3", "4", "5", "7"]
+    between = lab.read_bytes()
+    withdraw(lab, campaign, ["7", "7"])
+    assert lab.read_bytes() == before
+    assert (lab.parent / "lab.csv.bak").read_bytes() == between
+    assert not list(lab.parent.glob(".*.lock"))
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (
+            ["5", "1"],
+            r"lab.csv, row 2, column 'id': '1' has an outcome, so it is not withdrawn; correct it in the table",
+        ),
+        (["3", "5"], r"row 4, column 'id': '3' failed, so it is not withdrawn"),
+        (["4"], r"row 5, column 'id': '4' was not suggested by bomi"),
+        (["99"], r"row 1, column 'id': no row has the id '99'; those that await their outcome are 5$"),
+    ],
+)
+def test_any_other_row_is_refused_and_nothing_changes(lab, campaign, ids, said):
+    append(lab, campaign, [SETTING])
+    (lab.parent / "lab.csv.bak").unlink()
+    before = lab.read_bytes()
+    with pytest.raises(TableError, match=said):
+        withdraw(lab, campaign, ids)
+    assert lab.read_bytes() == before
+    assert not (lab.parent / "lab.csv.bak").exists()
+
+
+def test_every_refusal_is_told_at_once(lab, campaign):
+    with pytest.raises(TableError) as caught:
+        withdraw(lab, campaign, ["1", "99", "4"])
+    assert [problem.row for problem in caught.value.problems] == [2, 1, 5]
+    assert "none awaits its outcome" in str(caught.value)
+
+
+def test_an_outcome_entered_meanwhile_is_not_lost(lab, campaign):
+    append(lab, campaign, [SETTING])
+    with ledger(lab, campaign) as held:
+        lab.write_text(lab.read_text().replace("5,312.5,900,3,oil,,", "5,312.5,900,3,oil,201,"))
+        with pytest.raises(TableError, match="'5' has an outcome"):
+            held.withdraw(["5"])
+    assert "201" in lab.read_text()
+
+
+def test_without_ids_there_is_nothing_to_find_a_row_by(lab, campaign):
+    lab.write_text("temperature,time,passes,quench,strength\n300,600,1,oil,2\n")
+    append(lab, campaign, [SETTING])
+    with pytest.raises(FileError, match="has no column 'id' to find rows by; remove the row in the table itself"):
+        withdraw(lab, campaign, ["2"])
