@@ -9,10 +9,11 @@ import torch
 
 import bomi
 from bomi import Categorical, Integer, Linear, Optimizer, Space, learning
+from bomi.impute.table import MINIMUM_IMPROVEMENT
 from bomi.impute.transform import Transform
 from bomi.posterior import policy, starts
 from bomi.posterior.imputer import Posterior, _log_evidence
-from bomi.posterior.policy import MINIMUM_IMPROVEMENT, RESTART_GAIN
+from bomi.posterior.policy import RESTART_GAIN
 
 
 def tell(optimizer, asked, outcome, lost=()):
@@ -26,7 +27,7 @@ def table_of(optimizer):
 
 
 def since_improvement(optimizer):
-    return table_of(optimizer).evaluations_since_improvement(MINIMUM_IMPROVEMENT)
+    return table_of(optimizer).evaluations_since_improvement
 
 
 def test_evaluations_are_counted_from_one_that_is_nearly_the_best():
@@ -69,7 +70,7 @@ def test_a_running_process_restarts_ever_more_rarely(monkeypatch):
 
     def restart(self, chains, table, rng):
         if policy.is_stuck(table):
-            restarted.append(table.evaluations_since_improvement(MINIMUM_IMPROVEMENT))
+            restarted.append(table.evaluations_since_improvement)
         return chains
 
     monkeypatch.setattr(Posterior, "_restarted", restart)

@@ -19,6 +19,7 @@ from bomi.space import Categorical, Ordinal, Parameter, Space
 from bomi.space.cells import Cell, Interval, Known, Normal, Uncertain
 
 LARGE = 256  # rows, up to which a table is treated exactly and on the processor
+MINIMUM_IMPROVEMENT = 0.02  # median absolute deviations of the outcome
 ROUNDING = 1e-3  # of the range: how far beyond it what follows from a fixed sum may lie, recorded in round numbers
 
 
@@ -149,12 +150,10 @@ class Table:
         admissible = torch.from_numpy(self.space.snap(draws.cpu().numpy())).to(draws)
         return self.project(torch.where(self.inputs.isnan(), admissible, self.inputs))
 
-    def evaluations_since_improvement(self, minimum: float) -> int:
-        """How many experiments have been made since the first that is the best, or short of it by less than a minimum
-        improvement; 0 where the last 2p were not all asked for, or there are several outcomes.
-
-        minimum: in median absolute deviations of the outcome
-        """
+    @cached_property
+    def evaluations_since_improvement(self) -> int:
+        """How many experiments have been made since the first that is the best, or short of it by less than the minimum
+        improvement; 0 where the last 2p were not all asked for, or there are several outcomes."""
         patience = self.patience
         asked = ~self.asked.isnan().all(-1)
         if len(self.outcomes) > 1 or len(self) <= patience or not bool(asked[-patience:].all()):
@@ -162,13 +161,18 @@ class Table:
         (aim,), (outcomes,) = self.aims, self.outcomes
         merits = (outcomes if aim is None else -(outcomes - aim).abs()).nan_to_num(nan=-torch.inf)
         deviation = (outcomes - outcomes.nanmedian()).abs().nanmedian()
-        improved = merits >= merits.max() - minimum * deviation
+        improved = merits >= merits.max() - MINIMUM_IMPROVEMENT * deviation
         return len(self) - 1 - int(improved.int().argmax())
 
     @property
     def patience(self) -> int:
         """How many evaluations without an improvement are too many: two for each parameter."""
         return 2 * len(self.space)
+
+    @property
+    def stalled(self) -> bool:
+        """Whether patience has run out."""
+        return self.evaluations_since_improvement >= self.patience
 
     def project(self, worlds: Tensor) -> Tensor:
         """Worlds whose gaps are moved to where they keep the constraints, as far as what was recorded allows.

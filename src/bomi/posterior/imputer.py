@@ -139,7 +139,7 @@ class Posterior:
     ) -> Chains:
         """The gaps drawn on the scale of the transforms, from worlds before if there are any."""
         scaled = table.transformed(transforms)
-        inputs, hyper = self._fill(scaled, torch.Generator().manual_seed(rng.initial_seed()), worlds, hyper)
+        inputs, hyper = self._fill(scaled, rng, worlds, hyper)
         return Chains(scaled, tuple(transforms), inputs, hyper)
 
     def _fill(
@@ -215,7 +215,7 @@ class Posterior:
         scaled = table.transformed(transforms)
         known = to_codes(scaled, scaled.inputs)
         priors = prior_of(scaled, known, min(self._count(scaled), WORLDS[0]))
-        codes, hyper = restart(scaled, known, priors, torch.Generator().manual_seed(rng.initial_seed()))
+        codes, hyper = restart(scaled, known, priors, rng)
         return self._learned(Chains(scaled, tuple(transforms), from_codes(scaled, codes), hyper))
 
 

@@ -17,7 +17,6 @@ from bomi.impute.transform import Transform
 from bomi.posterior.warping import choose_transform, same_transform
 
 CHOOSE_EVERY = 5  # rows, between choices of the transform
-MINIMUM_IMPROVEMENT = 0.02  # median absolute deviations of the outcome
 RESTART_ROWS = 150  # up to which a table is worth a restart: of more it would take many seconds and find little
 RESTART_GAIN = 5.0  # log evidence by which worlds on the identity scale have to be better
 
@@ -27,11 +26,10 @@ def choose_transforms(table: Table, worlds: Tensor | None = None) -> tuple[Trans
     inputs = table.inputs
     if worlds is not None:
         inputs = torch.where(inputs.isnan(), worlds[len(table) % len(worlds)], inputs)
-    stalled = table.evaluations_since_improvement(0.0) >= table.patience
     found = []
     for outcomes, aim in zip(table.outcomes, table.aims, strict=True):
         known = ~outcomes.isnan()
-        found.append(choose_transform(outcomes[known], aim, inputs[known], table.space, keep_upper_tail=stalled))
+        found.append(choose_transform(outcomes[known], aim, inputs[known], table.space, keep_upper_tail=table.stalled))
     return tuple(found)
 
 
@@ -58,11 +56,10 @@ def choice_is_due(rows: int, before: int) -> bool:
 
 def is_stuck(table: Table) -> bool:
     """Whether patience has run out on a table that a restart may help."""
-    stuck = table.evaluations_since_improvement(MINIMUM_IMPROVEMENT) >= table.patience
-    return stuck and bool(table.gaps.any()) and len(table) <= RESTART_ROWS
+    return table.stalled and bool(table.gaps.any()) and len(table) <= RESTART_ROWS
 
 
 def restart_is_due(table: Table) -> bool:
     """Whether patience has just run out, in a running process, for the 1st, 2nd, 4th, 8th, ... time."""
-    times, rest = divmod(table.evaluations_since_improvement(MINIMUM_IMPROVEMENT), table.patience)
+    times, rest = divmod(table.evaluations_since_improvement, table.patience)
     return rest == 0 and times.bit_count() == 1

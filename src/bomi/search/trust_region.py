@@ -33,11 +33,11 @@ class TrustRegion:
 
         The best row is taken from one world after another, since it may have gaps.
         """
-        if t % 2 or len(table.outcomes) > 1:
+        if t % 2 or not table.stalled:
             return None
         part = completed.of(0)
         merits = acquisition.merit(part.targets, part.aims[0])
-        best = int(merits.argmax())
-        if len(merits) - 1 - best < table.patience or not bool(merits.max() > merits.min()):
+        if not bool(merits.max() > merits.min()):
             return None
-        return Region(part.inputs[t // 2 % len(part.inputs), best].clamp(0, 1), self.radius)
+        center = part.inputs[t // 2 % len(part.inputs), int(merits.argmax())]
+        return Region(center.clamp(0, 1), self.radius)
