@@ -253,7 +253,7 @@ def test_conditioning_is_bayes_rule_for_processes_and_weights():
 def test_outcomes_convert_to_targets_and_back_for_either_goal():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.random(12)})
-    frame["f"] = np.exp(8 * frame["x"])  # a heavy tail, which is bent
+    frame["f"] = np.exp(8 * frame["x"])  # a heavy tail, which is warped
     up, down = (
         bomi.Optimizer({"x": (0, 1)}, objective="f", seed=0),
         bomi.Optimizer({"x": (0, 1)}, objective="f", goal="minimize", seed=0),
