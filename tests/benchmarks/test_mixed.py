@@ -1,4 +1,4 @@
-"""Problems of mixed parameters and with constraints."""
+"""Problems with mixed parameters and with constraints."""
 
 import os
 
@@ -84,7 +84,7 @@ def test_known_values():
 
 
 @every_problem
-def test_what_strays_stays_in_the_space_and_keeps_the_constraints(name):
+def test_execution_errors_stay_in_the_space_and_satisfy_the_constraints(name):
     problem = find_problem(name)
     events = Events(1.0, 0.3, most=3)
     changed = 0
@@ -111,7 +111,7 @@ def test_every_kind_of_contender_runs(name, method):
     assert result.best[-1] <= problem.optimum + 1e-6
 
 
-def test_the_naive_are_told_admissible_values():
+def test_naive_is_told_feasible_values():
     problem = find_problem("reactor")
     data = initial(problem, rows=12, gaps=HistoryGaps(share=1.0), seed=0)
     told = contender("naive").view.history(data, problem)

@@ -54,7 +54,7 @@ def test_all_methods_meet_the_same_data_and_events() -> None:
 
 
 def test_the_function_is_evaluated_where_the_event_led_and_the_gap_is_told() -> None:
-    """With a linear function the outcome shows the actual input; the asked one is not it."""
+    """With a linear function the outcome shows the actual input, which differs from the requested one."""
     seen = []
 
     def first(x: np.ndarray) -> np.ndarray:
@@ -72,8 +72,8 @@ def test_the_function_is_evaluated_where_the_event_led_and_the_gap_is_told() -> 
     assert result.history_gaps.count == 0
 
 
-def test_equipment_that_goes_elsewhere_by_itself_is_told_with_its_gaps() -> None:
-    """It always ends at half of what was asked; the event hides one of the two, the other is told as it was."""
+def test_execution_errors_of_the_equipment_are_told_with_their_gaps() -> None:
+    """It always ends at half of the request; the event hides one of the two inputs, and the other is told as it was."""
     told: list[dict[str, float | None]] = []
 
     def halved(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
