@@ -1,4 +1,4 @@
-"""How long a batch of experiments takes beside a single one: one row is told, then 1 or 8 are asked for.
+"""CPU time of a batch against a single suggestion: one row is told, then 1 or 8 experiments are asked for.
 
 python perf/batch.py --rows 100 --parameters 6 --count 8 --repeats 5
 """
@@ -25,7 +25,7 @@ def optimizer_of(rows: int, parameters: int, seed: int) -> bomi.Optimizer:
 
 
 def tell_one(optimizer: bomi.Optimizer, generator: np.random.Generator) -> None:
-    """One more row."""
+    """Tell one more row."""
     x = generator.random(len(optimizer.space))
     y = np.sin(5 * x).sum() + 0.05 * generator.normal()
     setting = dict(zip(optimizer.space.names, x.tolist(), strict=True))
@@ -35,7 +35,7 @@ def tell_one(optimizer: bomi.Optimizer, generator: np.random.Generator) -> None:
 
 
 def seconds(optimizer: bomi.Optimizer, count: int) -> float:
-    """CPU seconds of asking, learning included."""
+    """CPU seconds of `ask`, including learning."""
     start = time.process_time()
     optimizer.ask(count)
     return time.process_time() - start
@@ -54,7 +54,7 @@ def main() -> None:
     for seed in range(options.repeats):
         for count, taken in times.items():
             optimizer = optimizer_of(options.rows - 1, options.parameters, seed)
-            optimizer.predict([optimizer.space.setting(np.full(options.parameters, 0.5))])  # learned once: it is warm
+            optimizer.predict([optimizer.space.setting(np.full(options.parameters, 0.5))])  # for a warm start
             tell_one(optimizer, np.random.default_rng(1000 + seed))
             taken.append(seconds(optimizer, count))
     single, batch = (statistics.median(taken) for taken in times.values())

@@ -1,10 +1,11 @@
-"""Whole campaigns with missing inputs: ours, naive filling with the same surrogate, and Optuna's TPE, side by side.
+"""Whole campaigns with missing inputs: `posterior`, naive filling with the same surrogate, and Optuna's TPE.
 
-`PYTHONPATH=src python perf/campaigns.py --repeats 10 --out results/campaigns.jsonl` runs the problems of mixed
-parameters and with constraints and prints a table: the true value of the recommended setting, as a share of the way
-from the best outcome of the history to the optimum, with its standard error, and the average rank. Runs that the file
-holds are not made again. TPE and naive filling are told what was asked, and the column's mean or commonest value for
-gaps in the history; what TPE asks is moved to the nearest setting that keeps the constraints.
+    PYTHONPATH=src python perf/campaigns.py --repeats 10 --out results/campaigns.jsonl
+
+runs the problems with mixed parameters and with constraints and prints a table: the true value of the recommended
+setting, as a share of the way from the best outcome of the history to the optimum, with its standard error, and the
+average rank. Runs that are in the file are not made again. TPE and naive filling are told the requested values; gaps in
+the history are filled with the column's mean or commonest value. TPE's suggestions are projected onto the constraints.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from bomi.errors import BomiError
 
 
 def cases(problems: list[str], budget: int, rows: int) -> list[Case]:
-    """Each problem, half of its evaluations going wrong in up to two parameters, up to two gaps in most old rows."""
+    """Each problem: half of the evaluations go wrong in up to two parameters, and most old rows have up to two gaps."""
     events, gaps = Events(0.5, 0.2, most=2), HistoryGaps(most=2)
     return [Case(problem=name, budget=budget, rows=rows, missing=events, gaps=gaps) for name in problems]
 
@@ -33,7 +34,7 @@ def cases(problems: list[str], budget: int, rows: int) -> list[Case]:
 def closed(results: Results) -> dict[str, dict[str, list[float]]]:
     """case -> method -> for each repeat the share of the way to the optimum that the recommended setting closes.
 
-    The way begins at the median of the outcomes of the history's best rows, the same for all methods of a case.
+    The way begins at the median over the repeats of the history's best outcome, the same for all methods of a case.
     """
     found: dict[str, dict[str, list[float]]] = {}
     for case, settings in results.cases.items():
@@ -67,15 +68,15 @@ def table(shares: dict[str, dict[str, list[float]]]) -> str:
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", default=",".join(MIXED))
     parser.add_argument("--methods", default="posterior,naive,tpe")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--budget", type=int, default=30)
-    parser.add_argument("--rows", type=int, default=20, help="of the history")
+    parser.add_argument("--rows", type=int, default=20, help="rows of the history")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--out", type=Path, required=True, help="results file; runs it holds are not made again")
+    parser.add_argument("--out", type=Path, required=True, help="results file; runs that are in it are not made again")
     options = parser.parse_args()
     try:
         problems = [name.strip() for name in options.problems.split(",") if name.strip()]

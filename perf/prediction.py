@@ -1,13 +1,14 @@
-"""How well methods predict on tables with gaps that are the same for all: `PYTHONPATH=src python perf/prediction.py`.
+"""How well methods predict from the same tables with gaps: `PYTHONPATH=src python perf/prediction.py`.
 
-A whole optimization depends on luck; its result needs many repeats. What a method has learned from a given table does
-not: so here each method is told the same tables, and asked what it expects at points where the truth is known. A table
-has 30 rows of history and 30 evaluations, some anywhere, more of them around the best row so far, as an optimizer's
-would be; gaps and straying are those of perf/quality.py's mild and hard settings. Errors are root mean squares, as
-log(error / error when every input is known): 0 is as if nothing were missing, 0.1 is 10 % more. Near: within 10 % of
-the best row; anywhere: in the whole box. Coverage: how often the truth lies in the predicted 90 % interval.
+The result of a whole optimization depends on luck and needs many repeats. What a method has learned from a given table
+does not. So each method is told the same tables here and predicts at points where the truth is known. A table has 30
+rows of history and 30 evaluations: some anywhere, more of them around the best row so far, as an optimizer's would be.
+Gaps and execution errors are those of perf/quality.py's mild and hard settings. Errors are root mean squares, given as
+log(error / error when every input is known): 0 means that the gaps cost nothing, 0.1 means 10 % more. Near: within 10 %
+of the best row; anywhere: in the whole box. Coverage: how often the truth lies in the predicted 90 % interval.
 
-`--running` tells one evaluation after another and predicts after each, as in a running process; otherwise all at once.
+`--running` tells one evaluation after another and predicts after each, as in a running process; otherwise all are told
+at once.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Sheet:
 
 
 def made(problem: Problem, setting: str, seed: int) -> Sheet:
-    """A table that follows from the seed alone."""
+    """A table that depends on the seed alone."""
     case = SETTINGS[setting](problem.name, EVALUATIONS, None)
     events = case.missing
     assert events is not None

@@ -3,13 +3,13 @@
 Settings of the missing inputs:
 
     authors   the data in the folder --initial, and the mechanism of the program published with the paper: each
-              parameter in turn fails with probability 0.25 until one has, and strays by up to 5 % of its range
-              (alpine: up to four, each by exactly 5 %)
-    mild      own seeded data; in one evaluation of four, one parameter strays by up to 5 %
-    hard      own seeded data, up to three gaps a row; in every second evaluation, up to three parameters stray by
-              up to 30 %
+              parameter in turn fails with probability 0.25 until one has failed, with an execution error of up to 5 %
+              of its range (alpine: up to four fail, each by exactly 5 %)
+    mild      our own seeded data; in one evaluation of four, one parameter has an execution error of up to 5 %
+    hard      our own seeded data with up to three gaps a row; in every second evaluation, up to three parameters have
+              an execution error of up to 30 %
 
-Needs NumPy, SciPy, torch, GPyTorch, BoTorch and scikit-learn, nothing else.
+It needs only NumPy, SciPy, torch, GPyTorch, BoTorch and scikit-learn.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def authors(problem: str, budget: int, initial: Path | None) -> Case:
 
 
 def own(events: Events, most: int, problem: str, budget: int, initial: Path | None) -> Case:
-    """Own seeded data."""
+    """Our own seeded data."""
     return Case(problem=problem, budget=budget, missing=events, gaps=HistoryGaps(most=most))
 
 
@@ -55,7 +55,7 @@ SETTINGS: dict[str, Callable[[str, int, Path | None], Case]] = {
 
 
 def counted(cases: Sequence[Case], methods: str, repeats: int | Iterable[int], out: Path, jobs: int) -> Results:
-    """A sweep that says how far it is."""
+    """A sweep that prints its progress."""
     start = time.monotonic()
 
     def progress(done: int, total: int) -> None:
@@ -65,7 +65,7 @@ def counted(cases: Sequence[Case], methods: str, repeats: int | Iterable[int], o
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default="bomi,oracle,naive", help='such as "bomi,bomi:worlds=10,oracle,naive"')
     parser.add_argument("--problems", default=",".join(BUDGETS))
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="number of the first repeat, which is its seed")
     parser.add_argument("--budget", type=int, help="evaluations; by default the paper's, 100 for other problems")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--out", type=Path, required=True, help="results file; runs it holds are not made again")
+    parser.add_argument("--out", type=Path, required=True, help="results file; runs that are in it are not made again")
     parser.add_argument("--reference", default="bomi", help="the method of the paired tests")
     options = parser.parse_args()
     try:

@@ -3,8 +3,8 @@
     PYTHONPATH=OLD/src python perf/same.py record before.json
     PYTHONPATH=src     python perf/same.py compare before.json
 
-Every method suggests on small tables of all kinds and over whole runs of two functions whose inputs go missing, through
-the public API alone. `compare` prints what differs, and how far, and ends with status 1 if anything does.
+Every method makes suggestions on small tables of all kinds and in whole runs of two functions whose inputs go missing,
+through the public API alone. `compare` prints what differs and by how much, and exits with status 1 if anything does.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ STEPS = 30
 
 
 def table(space: bomi.Space, rows: int, *, gaps: float, asked: bool = False, failed: float = 0.0, seed: int = 0) -> Any:
-    """Random rows, some of their cells blank, a few uncertain."""
+    """Random rows with some blank and a few uncertain cells."""
     generator = np.random.default_rng(seed)
     places = space.draw(rows, generator)
     settings = [space.setting(place) for place in places]
@@ -147,12 +147,12 @@ def differences(before: Any, after: Any, where: str = "") -> list[str]:
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=("record", "compare"))
     parser.add_argument("file", type=Path)
     parser.add_argument("--methods", default="bomi,drop,suggest,mean,mode,knn,bpmf,ugp,random,posterior")
-    parser.add_argument("--steps", type=int, default=STEPS, help="of the whole runs")
+    parser.add_argument("--steps", type=int, default=STEPS, help="evaluations of the whole runs")
     options = parser.parse_args()
     found = record(options.methods.split(","), options.steps)
     if options.action == "record":

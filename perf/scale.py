@@ -1,9 +1,10 @@
-"""Time and memory of a `posterior` suggestion against the number of rows, each size in a process of its own.
+"""Time and memory of a `posterior` suggestion against the number of rows, each size in its own process.
 
     python perf/scale.py --sizes 200 500 1000 2000 --threads 2 --figure docs/figures/scale.png
     python perf/scale.py --sizes 2000 5000 --device cuda
 
-Ten parameters, 30 % of the rows with a gap. Prints a table, the slope of log time against log rows, and draws both.
+Ten parameters, 30 % of the rows with a gap. It prints a table and the slope of log time against log rows, and draws
+both times.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def rows(count: int, seed: int) -> pd.DataFrame:
 
 
 def one(size: int, device: str | None) -> dict[str, float]:
-    """The first suggestion of a process, the next one after one more row, and the peak of its memory."""
+    """The first suggestion of a process, the next one after one more row, and the peak memory."""
     table = rows(size + 1, seed=size)
     chosen = {} if device is None else {"device": device}
     optimizer = bomi.Optimizer({f"x{j}": (0, 1) for j in range(DIM)}, seed=0, **chosen)
@@ -53,7 +54,7 @@ def one(size: int, device: str | None) -> dict[str, float]:
 
 
 def slope(sizes: list[float], seconds: list[float]) -> float:
-    """Of log seconds against log rows."""
+    """The slope of log seconds against log rows."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 

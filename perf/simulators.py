@@ -17,7 +17,7 @@ from bomi.errors import BenchmarkError
 
 
 def milliseconds(evaluate: Callable[[FloatArray], object], queries: FloatArray) -> FloatArray:
-    """Of each query, processor time so that a busy machine does not count; the first one also builds the scene."""
+    """Processor time of each query, so that other programs do not count; a first query builds the scene."""
     evaluate(queries[0])
     times = []
     for query in queries:

@@ -1,8 +1,8 @@
-"""Seconds per suggestion of each method, beside a plain BoTorch suggestion in the same run.
+"""Seconds per suggestion of each method, against a plain BoTorch suggestion in the same run.
 
 A running process: one new row is told, then the next experiment is asked for. BoTorch: SingleTaskGP by maximum
-likelihood, LogExpectedImprovement, optimize_acqf with 8 restarts and 256 raw samples, on the same rows with the gaps
-filled by the column's mean. Medians of several rounds; in each round every contender has its turn.
+likelihood, LogExpectedImprovement, optimize_acqf with 8 restarts and 256 raw samples, on the same rows with gaps filled
+with the column's mean. Times are medians over rounds; in each round every contender makes one suggestion.
 
     python perf/speed.py --sizes 50 190 500 --repeats 5 --threads 1
     python perf/speed.py --fresh          the first suggestion of a new process, imports not counted
@@ -41,7 +41,7 @@ Contender: TypeAlias = Callable[[int], None]  # one suggestion, after the k-th n
 
 
 def rows(count: int, seed: int) -> pd.DataFrame:
-    """A wavy function of five inputs; 30 % of the rows have one gap, the later half was asked for."""
+    """A wavy function of five inputs; 30 % of the rows have one gap, and the later half has requested values."""
     generator = np.random.default_rng(seed)
     X = generator.random((count, DIM))
     y = np.sin(5 * X).sum(1) + X @ np.linspace(-1, 1, DIM) + 0.05 * generator.normal(size=count)
@@ -55,7 +55,7 @@ def rows(count: int, seed: int) -> pd.DataFrame:
 
 
 def with_bomi(method: str, table: pd.DataFrame, new: pd.DataFrame) -> Contender:
-    """Tell what became of the experiment asked for last (the same row for every contender), ask for the next."""
+    """Tell the outcome of the last suggestion (the same row for every contender) and ask for the next."""
     optimizer = bomi.Optimizer({f"x{j}": (0, 1) for j in range(DIM)}, method=method, seed=0)
     optimizer.tell(table)
     pending: list[str] = []
@@ -94,7 +94,7 @@ def contender(name: str, table: pd.DataFrame, new: pd.DataFrame) -> Contender:
 
 
 def seconds(suggest: Contender, k: int) -> float:
-    """Of one suggestion."""
+    """Seconds of one suggestion."""
     start = time.perf_counter()
     suggest(k)
     return time.perf_counter() - start
@@ -146,10 +146,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--fresh", action="store_true", help="the first suggestion of a new process")
     parser.add_argument("--simulators", action="store_true", help="an evaluation of each simulated experiment instead")
-    parser.add_argument("--one", help=argparse.SUPPRESS)  # what --fresh starts
+    parser.add_argument("--one", help=argparse.SUPPRESS)  # used by --fresh
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    warnings.simplefilter("ignore")  # of BoTorch's optimizers: not what is measured here
+    warnings.simplefilter("ignore")  # BoTorch's optimizers warn; that is not measured here
 
     if options.simulators:
         simulators.main()

@@ -1,4 +1,4 @@
-"""Ask for many suggestions in random spaces: none may break a constraint, leave its range or repeat a pending one.
+"""Ask for many suggestions in random spaces: none may violate a constraint, leave its range or repeat a pending one.
 
 `PYTHONPATH=src python perf/suggestions.py 10000` prints how many were checked, by method, and what was wrong.
 """
@@ -20,7 +20,7 @@ from bomi.errors import SuggestionError
 from bomi.space import Parameter
 
 WORDS = ("oak", "elm", "ash", "fir", "yew")
-BATCH = 20  # suggestions that are pending at the same time, at most
+BATCH = 20  # at most this many suggestions are pending at the same time
 METHODS = ("random", "mean", "suggest", "knn", "bomi", "posterior")
 WEIGHTS = (0.4, 0.24, 0.15, 0.15, 0.03, 0.03)  # the slow ones less often
 
@@ -43,7 +43,7 @@ def random_parameter(rng: np.random.Generator) -> Parameter:
 
 
 def random_space(rng: np.random.Generator) -> Space:
-    """A space of two to six parameters with up to three constraints that some setting keeps."""
+    """A space of two to six parameters with up to three constraints that some setting satisfies."""
     while True:
         parameters = {f"x{j}": random_parameter(rng) for j in range(rng.integers(2, 7))}
         plain = Space(parameters)
@@ -70,7 +70,7 @@ def random_space(rng: np.random.Generator) -> Space:
         try:
             return Space(parameters, constraints=constraints)
         except BomiError:
-            continue  # contradicting ones, by chance
+            continue  # the constraints contradict each other by chance
 
 
 def settings_of(space: Space) -> float:
@@ -87,7 +87,7 @@ def settings_of(space: Space) -> float:
 
 
 def wrong_with(space: Space, setting: dict[str, object]) -> list[str]:
-    """What a suggestion should not be, by the constraints' own arithmetic."""
+    """What is wrong with a suggestion, by the constraints' own arithmetic."""
     found = [f"{name} = {v!r}" for name, v in setting.items() if not space.parameters[name].contains(v)]  # type: ignore[arg-type]
     for name, value in setting.items():
         parameter = space.parameters[name]
@@ -107,7 +107,7 @@ def wrong_with(space: Space, setting: dict[str, object]) -> list[str]:
 
 
 def check(count: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """So many suggestions in random spaces, with gaps and pending ones: how many by method, and what was wrong."""
+    """Check this many suggestions in random spaces: how many by method, and what was wrong."""
     rng = np.random.default_rng(seed)
     asked: Counter[str] = Counter()
     wrong: list[str] = []
@@ -124,9 +124,9 @@ def check(count: int, seed: int) -> tuple[Counter[str], list[str]]:
         for turn in range(3):
             try:
                 suggestions = optimizer.ask(batch)
-            except SuggestionError:  # right where there are no more settings
+            except SuggestionError:  # correct if there are no more settings
                 if len(optimizer.observations.pending) + batch <= most:
-                    wrong.append(f"{method}, {space}: not a setting left, though there are {most}")
+                    wrong.append(f"{method}, {space}: no setting left, though there are {most}")
                 break
             for suggestion in suggestions:
                 problems = wrong_with(space, dict(suggestion))
@@ -144,7 +144,7 @@ def check(count: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 def main() -> None:
-    """Run what the command line asks for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("count", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=0)

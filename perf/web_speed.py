@@ -1,4 +1,4 @@
-"""Seconds until the page shows a table: from the command, and from opening the address, to the first cell in Chromium.
+"""Seconds until Chromium shows the first cell of a table: from the command, and from opening the address.
 
 python perf/web_speed.py [ROWS ...]
 """
@@ -19,7 +19,7 @@ RUNS = 3
 
 
 def write_table(folder: Path, rows: int) -> Path:
-    """The tutorial's table, over and over."""
+    """The tutorial's table, repeated."""
     lines = (ROOT / "examples" / "heat-treatment.csv").read_text(encoding="utf-8").splitlines()
     many = [f"{i}-{lines[1 + i % (len(lines) - 1)]}" for i in range(rows)]
     table = folder / "lab.csv"
@@ -30,7 +30,7 @@ def write_table(folder: Path, rows: int) -> Path:
 
 
 def measure(browser: Browser, table: Path) -> tuple[float, float, float]:
-    """Until the server answers, until the first cell is seen, and the second of these for another tab."""
+    """Seconds until the server answers, until the first cell is seen, and the latter for a second tab."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

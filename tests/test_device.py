@@ -1,4 +1,4 @@
-"""Where the large matrices are computed. What needs a GPU is skipped where there is none."""
+"""Where the large matrices are computed. Tests that need a GPU are skipped without one."""
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,7 @@ def test_the_processor_is_the_default():
 
 
 def test_only_long_tables_leave_for_the_device(monkeypatch):
-    """The table says where its processes are computed; here the journey itself is watched, not made."""
+    """The size of the table decides where its processes are computed; here the transfer is recorded, not made."""
     seen = []
     whole = Completed.to
     monkeypatch.setattr(Completed, "to", lambda self, device: seen.append(device) or whole(self, "cpu"))
@@ -66,7 +66,7 @@ def test_a_gpu_predicts_the_same(method):
 
 
 @gpu
-def test_a_gpu_suggests_goes_on_and_explains():
+def test_a_gpu_suggests_with_a_warm_start_and_explains():
     optimizer = told(LARGE + 20, device="cuda")
     for suggestion in optimizer.ask(3):
         optimizer.tell(suggestion, float(np.sin(5 * np.array(list(suggestion.values()))).sum()), actual={"b": None})

@@ -1,4 +1,4 @@
-"""The documents cannot drift from the program: `python tests/test_docs.py` writes docs/cli.md anew."""
+"""The documents cannot drift from the program. `python tests/test_docs.py` writes docs/cli.md."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_the_tutorial_runs_as_written(tmp_path, monkeypatch, capsys):
     assert len(list(Path("figures").iterdir())) == 8
 
 
-def test_the_campaign_in_the_description_of_the_files_is_one(tmp_path):
+def test_the_campaign_in_files_md_is_valid(tmp_path):
     (text,) = (text for kind, text in BLOCK.findall((ROOT / "docs" / "files.md").read_text()) if kind == "toml")
     assert tomllib.loads(text)
     path = tmp_path / "campaign.toml"
@@ -115,7 +115,7 @@ def test_the_example_of_the_method_says_what_the_text_says():
     assert min(abs(draw - 0.5) for draw in draws) > 0.1
 
 
-def test_the_campaigns_in_the_description_of_campaigns_are_some(tmp_path):
+def test_the_campaigns_in_campaigns_md_are_valid(tmp_path):
     wishes = []
     for kind, text in BLOCK.findall((ROOT / "docs" / "campaigns.md").read_text(encoding="utf-8")):
         if kind == "toml":
@@ -161,7 +161,7 @@ def test_every_link_leads_to_a_file(path):
 
 
 def anchors(path):
-    """What a link to a heading may end in, as GitHub has it: small letters, hyphens, no other punctuation."""
+    """The anchors of a page, as GitHub makes them: lower case, hyphens, no other punctuation."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,8 +1,8 @@
-"""Fills docs/reproduction.md with what full runs gave: `python docs/figures/make_reproduction.py RESULTS`.
+"""Fills docs/reproduction.md with the results of full runs: `python docs/figures/make_reproduction.py RESULTS`.
 
 RESULTS holds the folders that `bomi reproduce performance|stability|heat|robot -o RESULTS/NAME` wrote. Figures go
-beside this file; in the document, what stands between `<!-- NAME TABLE -->` and `<!-- end -->` is written anew, and the
-sentences around it are left to people.
+beside this file. In the document, everything between `<!-- NAME TABLE -->` and `<!-- end -->` is replaced. People write
+the sentences around it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DOCUMENT = HERE.parent / "reproduction.md"
 
 
 def finals(results: Results, what: str) -> list[list[str]]:
-    """A row for each method, a column for each case: mean ± standard error; the best but for the oracle is bold."""
+    """A row for each method, a column for each case: mean ± standard error; the best except for the oracle is bold."""
     by_case = {case: {s.method: s for s in scores.scores(results, case, what=what)} for case in results.cases}
     best = {
         case: max((s.mean for s in found.values() if s.method != "oracle"), default=None)
@@ -73,7 +73,7 @@ def gaps(results: Results) -> list[list[str]]:
 
 
 def seconds(results: Results) -> list[list[str]]:
-    """Seconds a suggestion."""
+    """Seconds for one suggestion."""
     rows = [["method", *results.cases]]
     for method in results.methods:
         cells = []
@@ -94,7 +94,7 @@ TABLES: dict[str, Callable[[Results], list[list[str]]]] = {
 
 
 def main(folder: Path) -> None:
-    """Every figure and table whose results are there."""
+    """Write every figure and table whose results exist."""
     text = DOCUMENT.read_text(encoding="utf-8")
     for path in sorted(folder.glob("*/results.jsonl")):
         name, results = path.parent.name, read(path)

@@ -127,7 +127,7 @@ def test_figures_that_the_data_does_not_allow_are_left_out_with_the_reason(tmp_p
 
 def test_a_folder_that_cannot_take_figures_is_told(bowl, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match="cannot take the figures"):
+    with pytest.raises(FileError, match="the figures cannot be written to"):
         plots.save_all(bowl, tmp_path / "file")
 
 

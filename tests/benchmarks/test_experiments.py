@@ -45,7 +45,7 @@ def test_heat_gives_each_kind_of_parameter_its_own_events() -> None:
     case.missing.draw(0, 1, find_problem("heat").dim)
 
 
-def test_the_robot_loses_x_or_y_and_strays_by_itself() -> None:
+def test_the_robot_loses_x_or_y_and_its_execution_errors_are_simulated() -> None:
     (case,) = experiment("robot").cases
     assert (case.problem, case.label, case.budget, case.rows) == ("robot", "robot", 100, 30)
     assert case.missing == Events([0.5, 0.5, 0.0, 0.0], 0.0)

@@ -149,7 +149,7 @@ def test_dim_chooses_the_dimension() -> None:
     [
         ("alpin", {}, "unknown problem 'alpin'; did you mean alpine.* Known: eggholder, schubert"),
         ("", {}, "unknown problem ''; Known"),
-        ("alpine5d", {"dim": 3}, "names 5 dimensions, but dim=3"),
+        ("alpine5d", {"dim": 3}, "has 5 dimensions by its name, but got dim=3"),
         ("alpine0d", {}, "defined in 1, 2, 3, ... dimensions, but got 0"),
         ("alpine", {"dim": 0}, "defined in 1, 2, 3, ... dimensions, but got 0"),
         ("alpine", {"dim": -2}, "but got -2"),

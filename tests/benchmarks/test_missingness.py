@@ -328,7 +328,7 @@ def test_a_folder_of_this_layout_is_read(tmp_path: Path) -> None:
         ({"X.csv": "x1\n1\n3\n"}, "X.csv: the number of columns must be 2, but is 1"),
         ({"X_0.csv": "x1,x2,x3\n1,2,3\n"}, "X_0.csv: the number of columns must be 2, but is 3"),
         ({"Y.csv": ""}, "Y.csv: the number of columns must be 1, but is 0"),
-        ({"Y.csv": "y\n1\n"}, "as many rows each, but have 2 inputs, 1 outcomes and 2"),
+        ({"Y.csv": "y\n1\n"}, "the same number of rows, but have 2 inputs, 1 outcomes and 2"),
         ({"X.csv": "x1,x2\n1,2\n3\n"}, "line 3 needs 2 cells, but has 1"),
         ({"X.csv": "x1,x2\n1,2\n3,?\n"}, r"line 3, column x2: expected a number, but got '\?'"),
         (
@@ -336,7 +336,7 @@ def test_a_folder_of_this_layout_is_read(tmp_path: Path) -> None:
             "line 2, column x2: expected a number or a blank, but got 'two'",
         ),
         ({"Y.csv": "y\n1\ninf\n"}, "line 3, column y: expected a number, but got 'inf'"),
-        ({"X_0.csv": "x1,x2\n1,2\n3,-4\n"}, "must equal the true inputs, but differs at row 2, column 2"),
+        ({"X_0.csv": "x1,x2\n1,2\n3,-4\n"}, "must equal the true ones, but differ at row 2, column 2"),
     ],
 )
 def test_broken_folders_are_refused(tmp_path: Path, changed: dict[str, str | None], message: str) -> None:
@@ -345,7 +345,7 @@ def test_broken_folders_are_refused(tmp_path: Path, changed: dict[str, str | Non
 
 
 def test_a_folder_without_the_problem_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BomiError, match=r"problem 'alpine3d' belongs in the folder .*Alpine3d"):
+    with pytest.raises(BomiError, match=r"problem 'alpine3d' must be in the folder .*Alpine3d"):
         read_initial(folder_with(tmp_path, {}), problem("alpine3d"), 0)
 
 

@@ -1,4 +1,4 @@
-"""Problems of mixed parameters and with constraints."""
+"""Problems with mixed parameters and with constraints."""
 
 import os
 
@@ -18,17 +18,17 @@ from bomi.space import Categorical
 every_problem = pytest.mark.parametrize("name", MIXED)
 
 
-def dense_search(problem: Problem, points: int, climbs: int, seed: int = 0):
-    """The best of many random points, the best of them climbing along their continuous inputs."""
+def dense_search(problem: Problem, points: int, starts: int, seed: int = 0):
+    """The best of many random points, after SLSQP in the continuous inputs from the best of them."""
     space = problem.space
     x = problem.draw(points, np.random.default_rng(seed))
-    tops = x[np.argsort(-problem(x))[:climbs]]
+    tops = x[np.argsort(-problem(x))[:starts]]
     moving = np.array([parameter.levels is None for parameter in space.parameters.values()])
     names = list(problem.bounds)
-    return max((climb(problem, space, names, moving, top) for top in tops), key=lambda pair: pair[0])
+    return max((local_maximum(problem, space, names, moving, top) for top in tops), key=lambda pair: pair[0])
 
 
-def climb(problem, space, names, moving, top):
+def local_maximum(problem, space, names, moving, top):
     def whole(v):
         x = top.copy()
         x[moving] = v
@@ -67,7 +67,7 @@ def test_the_best_setting_is_one_and_no_search_finds_a_better(name):
     value, _ = dense_search(problem, 3000, 8)
     assert value <= problem.optimum + 1e-6 * abs(problem.optimum) + 1e-9
     moving = np.array([parameter.levels is None for parameter in problem.space.parameters.values()])
-    value, _ = climb(problem, problem.space, list(problem.bounds), moving, best)
+    value, _ = local_maximum(problem, problem.space, list(problem.bounds), moving, best)
     assert value <= problem.optimum + 1e-6 * abs(problem.optimum) + 1e-9
 
 
@@ -84,7 +84,7 @@ def test_known_values():
 
 
 @every_problem
-def test_what_strays_stays_in_the_space_and_keeps_the_constraints(name):
+def test_execution_errors_stay_in_the_space_and_satisfy_the_constraints(name):
     problem = find_problem(name)
     events = Events(1.0, 0.3, most=3)
     changed = 0
@@ -111,7 +111,7 @@ def test_every_kind_of_contender_runs(name, method):
     assert result.best[-1] <= problem.optimum + 1e-6
 
 
-def test_the_naive_are_told_admissible_values():
+def test_naive_is_told_feasible_values():
     problem = find_problem("reactor")
     data = initial(problem, rows=12, gaps=HistoryGaps(share=1.0), seed=0)
     told = contender("naive").view.history(data, problem)

@@ -134,7 +134,7 @@ def test_without_mujoco_the_error_names_the_command(monkeypatch):
 # --- ways ---------------------------------------------------------------------------------------------------------
 
 
-def test_ways_keep_away_from_trees_and_are_not_much_longer_than_the_crow_flies():
+def test_paths_avoid_trees_and_are_not_much_longer_than_the_crow_flies():
     ground = scene()
     planner = Planner(ground)
     snapped = 0
@@ -300,7 +300,7 @@ def drawn(robot, drives):
         pytest.skip(str(error))
 
 
-def test_the_picture_shows_the_scene_and_the_driven_way(drawn):
+def test_the_picture_shows_the_scene_and_the_driven_path(drawn):
     drive, picture, empty = drawn
     assert picture.dtype == np.uint8
     assert picture.shape == empty.shape == (400, 318, 3)

@@ -54,7 +54,7 @@ def test_all_methods_meet_the_same_data_and_events() -> None:
 
 
 def test_the_function_is_evaluated_where_the_event_led_and_the_gap_is_told() -> None:
-    """With a linear function the outcome shows the actual input; the asked one is not it."""
+    """With a linear function the outcome shows the actual input, which differs from the requested one."""
     seen = []
 
     def first(x: np.ndarray) -> np.ndarray:
@@ -72,8 +72,8 @@ def test_the_function_is_evaluated_where_the_event_led_and_the_gap_is_told() -> 
     assert result.history_gaps.count == 0
 
 
-def test_equipment_that_goes_elsewhere_by_itself_is_told_with_its_gaps() -> None:
-    """It always ends at half of what was asked; the event hides one of the two, the other is told as it was."""
+def test_execution_errors_of_the_equipment_are_told_with_their_gaps() -> None:
+    """It always ends at half of the request; the event hides one of the two inputs, and the other is told as it was."""
     told: list[dict[str, float | None]] = []
 
     def halved(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -344,7 +344,7 @@ def test_other_settings_are_refused_naming_what_differs(
     [
         (f'"bomi": "{bomi.__version__}"', '"bomi": "0.0.9"', 'version of bomi is "0.0.9" in the file'),
         ('"version": 1', '"version": 7', "has version 7 of the format"),
-        ('"bomi-results"', '"else"', "is no results file"),
+        ('"bomi-results"', '"else"', "is not a results file"),
         ('"scaling": "min_max"', '"scaling": "standard"', r'method mean: method scaling is "standard" in the file'),
     ],
 )
@@ -358,7 +358,7 @@ def test_other_versions_are_refused(finished: Path, tmp_path: Path, old: str, ne
 def test_a_file_that_is_something_else(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("buy milk\n")
-    with pytest.raises(BenchmarkError, match="no results file"):
+    with pytest.raises(BenchmarkError, match="not a results file"):
         sweep(CASES, QUICK, repeats=1, path=path)
     assert path.read_text() == "buy milk\n"
     with pytest.raises(BenchmarkError, match="cannot read"):
@@ -412,7 +412,7 @@ def test_initial_data_from_a_folder(authors_folder: Path, tmp_path: Path) -> Non
 def test_a_folder_that_lacks_files_or_has_other_dimensions(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     case = Case(problem="branin", budget=1, initial=tmp_path)
-    with pytest.raises(BenchmarkError, match="belongs in the folder"):
+    with pytest.raises(BenchmarkError, match="must be in the folder"):
         sweep([case], ["random"], repeats=1, path=path)
     folder = tmp_path / "Branin2d"
     folder.mkdir()

@@ -341,7 +341,7 @@ def test_several_outcomes_from_the_table_to_the_figures(bomi, plant):
     first, second = json.loads(out)
     assert set(first["predicted"]) == {"yield", "impurity"}
     assert first["setting"] != second["setting"]
-    assert "it succeeds with a chance of" in first["why"]
+    assert "its probability of success is" in first["why"]
     assert len(plant.read_text().splitlines()) == 10
     _, out, _ = bomi("suggest", plant, "--format", "csv")
     assert "predicted.yield.mean,predicted.yield.sd,predicted.impurity.mean" in out

@@ -82,10 +82,10 @@ def test_the_simulators_can_be_reproduced_and_compared_on(name: str) -> None:
         ("bench branin --events daily", "kind must be 'per-run' or 'per-coordinate', but got 'daily'"),
         ("bench branin --gap-share 2", "`0 <= share <= 1` must hold"),
         ("bench nowhere:f", "cannot import 'nowhere'"),
-        ("bench branin --initial .", "initial data of problem 'branin2d' belongs in the folder Branin2d"),
+        ("bench branin --initial .", "initial data of problem 'branin2d' must be in the folder Branin2d"),
         ("reproduce speed", "unknown experiment 'speed'; the known ones are performance, stability, heat"),
         ("reproduce robot --brenda none.csv", "cannot read the copper file none.csv: No such file or directory"),
-        ("reproduce performance --initial .", "belongs in the folder Eggholder2d"),
+        ("reproduce performance --initial .", "must be in the folder Eggholder2d"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(line: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The worlds as a BoTorch model: its moments against sampling and by hand, BoTorch's acquisitions on it."""
+"""The worlds as a BoTorch model: its moments against sampling and by hand, and BoTorch's acquisition functions."""
 
 import math
 
@@ -253,7 +253,7 @@ def test_conditioning_is_bayes_rule_for_processes_and_weights():
 def test_outcomes_convert_to_targets_and_back_for_either_goal():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.random(12)})
-    frame["f"] = np.exp(8 * frame["x"])  # a heavy tail, which is bent
+    frame["f"] = np.exp(8 * frame["x"])  # a heavy tail, which is warped
     up, down = (
         bomi.Optimizer({"x": (0, 1)}, objective="f", seed=0),
         bomi.Optimizer({"x": (0, 1)}, objective="f", goal="minimize", seed=0),
@@ -300,7 +300,7 @@ def test_a_batch_with_a_botorch_acquisition_stays_away_from_what_is_pending(opti
     assert np.abs(first - second).max() > 1e-3
 
 
-def test_chance_without_a_seed_of_its_own_repeats_and_leaves_torchs_own_alone(optimizer):
+def test_randomness_without_a_seed_is_reproducible_and_leaves_torchs_global_state_alone(optimizer):
     def unseeded(model):
         return qUpperConfidenceBound(model, beta=2.0)
 
@@ -316,7 +316,7 @@ def test_chance_without_a_seed_of_its_own_repeats_and_leaves_torchs_own_alone(op
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_an_acquisition_that_is_none_says_so(optimizer):
+def test_something_that_is_not_an_acquisition_function_is_refused(optimizer):
     with pytest.raises(MethodError, match=r"must be one of ei, ucb-mi, an Acquisition, or a function .* but got 3"):
         bomi.Optimizer(SPACE, objective="f", acquisition=3)
     for factory, message in (

@@ -149,7 +149,7 @@ def test_a_trial_can_be_recorded_by_its_number_from_another_process(tmp_path):
 def test_a_record_that_cannot_be_made_says_why():
     study = study_of()
     trial = study.ask(DISTRIBUTIONS)
-    with pytest.raises(StudyError, match=r"trial 0 has not been asked for 'heat'; it has temperature, time, passes"):
+    with pytest.raises(StudyError, match=r"trial 0 has no parameter 'heat'; it has temperature, time, passes"):
         record_actual(trial, {"heat": 1})
     with pytest.raises(StudyError, match=r"trial 0, parameter 'passes': expected a whole number, but got 2.5"):
         record_actual(trial, {"passes": 2.5})

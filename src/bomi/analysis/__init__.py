@@ -1,1 +1,1 @@
-"""What the data says, for people: slices, importance, gaps, figures."""
+"""What the data say, for people: slices, importance, gaps, figures."""

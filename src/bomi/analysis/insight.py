@@ -1,4 +1,4 @@
-"""What the data says: slices through a setting, which parameters matter, and why a setting was suggested."""
+"""What the data say: slices through a setting, which parameters matter, and why a setting was suggested."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 SLICE_POINTS = 121
 SAMPLES = 1024  # for the importance; a power of two
-NEAR_BEST = 0.05  # of the outcomes' spread: as good as the best
-SURE = 0.1  # of the outcomes' spread: too small to matter
+NEAR_BEST = 0.05  # share of the outcomes' spread: this close to the best is as good as the best
+SURE = 0.1  # share of the outcomes' spread: a smaller standard deviation does not matter
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The expected outcome along one parameter, the others as in a setting."""
+    """The expected outcome along one parameter, with the others held at a setting."""
 
     parameter: str
     values: tuple[Known, ...]
@@ -37,9 +37,9 @@ class Slice:
 def slices(
     optimizer: Optimizer, setting: Mapping[str, Known], *, points: int = SLICE_POINTS, outcome: str | None = None
 ) -> list[Slice]:
-    """A slice along every parameter through the setting: evenly on its scale, or at each of its levels if few.
+    """A slice along every parameter through the setting: evenly spaced on its scale, or at each level if there are few.
 
-    Of several outcomes it is the first unless another is named; so everywhere here.
+    With several outcomes it is the first, unless `outcome` names another. The other functions here do the same.
     """
     space = optimizer.space
     place = space.to_unit(setting)
@@ -56,7 +56,7 @@ def slices(
 
 @dataclass(frozen=True)
 class Importance:
-    """How much of the expected outcome's variation over the whole space a parameter accounts for, from 0 to 1."""
+    """The share of the expected outcome's variance over the whole space that a parameter explains, from 0 to 1."""
 
     parameter: str
     alone: float
@@ -64,7 +64,7 @@ class Importance:
 
 
 def importance(optimizer: Optimizer, *, samples: int = SAMPLES, outcome: str | None = None) -> list[Importance]:
-    """Sobol indices of the posterior mean f over the space, every setting equally likely; the largest total first.
+    """Sobol indices of the posterior mean f, uniform over the space; the largest total first.
 
     alone  S_j = Var(E[f | x_j]) / Var f           what x_j explains by itself
     total  T_j = E[Var(f | all but x_j)] / Var f   what stays unexplained without x_j, interactions included
@@ -98,13 +98,13 @@ class Neighbor:
 
 
 def nearest(optimizer: Optimizer, setting: Mapping[str, Known]) -> Neighbor | None:
-    """By the largest difference in any parameter, as a share of its range; None without a complete row."""
+    """The row with the smallest largest difference, as a share of a parameter's range; None without a complete row."""
     rows = [(i, row) for i, row in enumerate(optimizer.observations.rows) if row.complete and not row.pending]
     if not rows:
         return None
     place = optimizer.space.to_unit(setting)
     shares = np.array([_shares(optimizer.space, row, place) for _, row in rows])  # (n, p)
-    # Of rows that differ equally in one parameter, the one that differs less in the others.
+    # Ties are broken by the sum of the differences.
     best = min(range(len(rows)), key=lambda i: (shares[i].max(), shares[i].sum()))
     j = int(shares[best].argmax())
     return Neighbor(rows[best][0], optimizer.space.names[j], float(shares[best, j]))
@@ -116,9 +116,9 @@ def why(
     best: Best | Prediction | None,
     labels: Sequence[object] | None = None,
 ) -> str:
-    """In plain words: explore or exploit, and how far it is from what is known.
+    """In plain words: whether a suggestion explores or exploits, and how far it is from what is known.
 
-    `best` is what is expected of the best setting, or settings; rows are called by their labels.
+    `best` is the prediction for the best setting, or settings. `labels` name the rows.
     """
     expected = _choices(optimizer, best)
     if suggestion.predicted is None or not expected:
@@ -132,7 +132,7 @@ def why(
     usual = [np.mean([one.merit(y) for y in ys]) for one, ys in zip(optimizer.objectives, told, strict=True)]
     top = np.array([_merits(optimizer, choice) for choice in expected])  # (choices, J)
     rise = float(((top - usual) / spread).max())
-    behind = float(((top - here) / spread).min(1).max())  # how clearly one of the best is better in every outcome
+    behind = float(((top - here) / spread).min(1).max())  # by how much one of the best is better in every outcome
     sure = all(sd <= SURE * size for sd, size in zip(_sds(optimizer, suggestion.predicted), spread, strict=True))
     among = "the best" if len(optimizer.objectives) == 1 else "the best trade-offs"
     if rise < SURE:
@@ -144,12 +144,12 @@ def why(
     else:
         reason = f"exploit: expected to be among {among}, and fairly certain"
     if any(row.failed for row in optimizer.observations.rows):
-        reason += f"; it succeeds with a chance of {optimizer.success([suggestion])[0]:.0%}"
+        reason += f"; its probability of success is {optimizer.success([suggestion])[0]:.0%}"
     return f"{reason}; {_distance(optimizer, suggestion, labels)}"
 
 
 def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
-    """What is expected of each of the best settings."""
+    """The prediction for each of the best settings."""
     if best is None or isinstance(best, Prediction):
         return [best] if best else []
     choices = best.choices if isinstance(best, Front) else (best,)
@@ -171,7 +171,7 @@ def _sds(optimizer: Optimizer, predicted: Any) -> list[float]:
 
 
 def ranked_gaps(optimizer: Optimizer) -> pd.DataFrame:
-    """The gaps by their worth, the most worth looking up first; by their spread where the worth is not known."""
+    """The gaps sorted by worth, the largest first; by their spread where the worth is unknown."""
     frame = optimizer.gaps()
     spans = [_span(optimizer.space, name) for name in frame["parameter"]]
     order = frame.assign(spread=frame["sd"] / spans).sort_values(
@@ -184,10 +184,10 @@ DENSITY_POINTS = 81
 
 
 def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, ...], Array]:
-    """How likely each value of a parameter is, given draws of it: along its scale, in the unit cube's measure.
+    """The density of a parameter given draws of it, along its scale, in the measure of the unit cube.
 
-    Of categories, the share of each value. Of numbers, a Gaussian kernel estimate with Silverman's width, folded back
-    at the bounds so that nothing is lost beyond them.
+    For categories it is the share of each value. For numbers it is a Gaussian kernel estimate with Silverman's
+    bandwidth, reflected at the bounds so that no mass is lost beyond them.
     """
     if not isinstance(parameter, Real | Integer):
         shares = [sum(draw == value for draw in draws) / max(len(draws), 1) for value in parameter.values]
@@ -195,7 +195,8 @@ def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, 
     along = np.linspace(0, 1, DENSITY_POINTS)
     places = np.clip([parameter.to_unit(draw)[0] for draw in draws], 0, 1)
     spread = min(places.std(), np.subtract(*np.quantile(places, [0.75, 0.25])) / 1.349) or places.std()
-    least = 1 / (parameter.levels - 1) if parameter.levels else 0.0  # a step's levels are no peaks of their own
+    # The levels of a step must not show as separate peaks.
+    least = 1 / (parameter.levels - 1) if parameter.levels else 0.0
     width = max(0.9 * spread * len(places) ** -0.2, 0.6 * least, 1 / DENSITY_POINTS)
     folded = np.concatenate([places, -places, 2 - places])
     heights = np.exp(-0.5 * ((along[:, None] - folded) / width) ** 2).sum(1) / (
@@ -205,7 +206,7 @@ def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, 
 
 
 def _shares(space: Space, row: Row, place: Array) -> list[float]:
-    """How far a complete row is from a place, by parameter."""
+    """How far a complete row is from a point, by parameter."""
     there = space.to_unit({name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)})
     return [float(np.abs(there[columns] - place[columns]).max()) for columns in space.columns]
 

@@ -1,4 +1,4 @@
-"""The figures of a campaign. Colours are Okabe and Ito's, which colour-blind people tell apart."""
+"""The figures of a campaign. The colours are Okabe and Ito's, which colour-blind people can distinguish."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ STYLE: dict[Any, Any] = {
     "ytick.labelcolor": INK,
     "legend.frameon": False,
     "legend.fontsize": 9,
-    "svg.hashsalt": "bomi",  # the same figure is the same file
+    "svg.hashsalt": "bomi",  # the same figure gives the same file
 }
 FORMATS = ("png", "svg")
-MOST_GAPS = 40  # shown of one parameter
+MOST_GAPS = 40  # shown for one parameter
 
 P = ParamSpec("P")
 
 
 def _styled(draw: Callable[P, Any]) -> Callable[P, Any]:
-    """Draw in our style, and leave the reader's own settings of matplotlib as they are."""
+    """Draw in our style, and leave the user's own matplotlib settings as they are."""
 
     @functools.wraps(draw)
     def styled(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -66,7 +66,7 @@ def _styled(draw: Callable[P, Any]) -> Callable[P, Any]:
 
 @_styled
 def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
-    """Outcome over time with the best so far; rows with a gap are hollow. Of several outcomes, one panel each."""
+    """Outcome over time with the best so far; rows with a gap are hollow. Several outcomes have one panel each."""
     rows = optimizer.observations.tried
     if not optimizer.observations.done:
         raise BomiError("there is no outcome to show yet")
@@ -75,7 +75,7 @@ def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
     for axes, objective in zip(panels, optimizer.objectives, strict=True):
         _over_time(axes, rows, objective)
         axes.set_ylabel(_with_unit(objective.name, unit or objective.unit))
-        goal = f"to {objective.goal}" if objective.target is None else f"wanted near {objective.target:g}"
+        goal = f"to {objective.goal}" if objective.target is None else f"target {objective.target:g}"
         axes.set_title(f"{objective.name} over time, {goal}")
         _grid(axes)
     panels[-1].set_xlabel("experiment")
@@ -84,7 +84,7 @@ def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
 
 
 def _over_time(axes: Any, rows: Sequence[Row], objective: Objective) -> None:
-    """One outcome of each row, what was best so far, and where experiments failed."""
+    """One outcome of each row, the best so far, and where experiments failed."""
     numbers = np.arange(1, len(rows) + 1)
     values = np.array([row.outcomes.get(objective.name, np.nan) for row in rows], dtype=float)
     known, gappy = ~np.isnan(values), np.array([not row.complete for row in rows])
@@ -95,7 +95,7 @@ def _over_time(axes: Any, rows: Sequence[Row], objective: Objective) -> None:
         elif i:
             so_far[i] = so_far[i - 1]
     if objective.target is not None:
-        axes.axhline(objective.target, color=GREEN, linewidth=1.3, label="wanted", zorder=1)
+        axes.axhline(objective.target, color=GREEN, linewidth=1.3, label="target", zorder=1)
     label = "best so far" if objective.target is None else "nearest so far"
     axes.step(numbers, so_far, where="post", color=VERMILION, linewidth=1.8, label=label, zorder=2)
     full, hollow = known & ~gappy, known & gappy
@@ -123,7 +123,7 @@ def _over_time(axes: Any, rows: Sequence[Row], objective: Objective) -> None:
 
 @_styled
 def front(optimizer: Optimizer) -> Any:
-    """Every pair of outcomes: the rows, those that no other row beats, and the trade-offs that are recommended."""
+    """Every pair of outcomes: the rows, the undominated ones among them, and the recommended trade-offs."""
     if len(optimizer.objectives) < 2:
         raise BomiError("a front of trade-offs needs two outcomes or more")
     best = optimizer.best()
@@ -148,7 +148,7 @@ def front(optimizer: Optimizer) -> Any:
             )  # fmt: skip
         for line, objective in ((axes.axvline, first), (axes.axhline, second)):
             if objective.target is not None:
-                line(objective.target, color=GREEN, linewidth=1.3, label="wanted", zorder=1)
+                line(objective.target, color=GREEN, linewidth=1.3, label="target", zorder=1)
         axes.set(xlabel=_wanted(first), ylabel=_wanted(second))
         _grid(axes, "both")
     for axes in panels[len(pairs) :]:
@@ -159,13 +159,13 @@ def front(optimizer: Optimizer) -> Any:
 
 
 def _wanted(objective: Objective) -> str:
-    goal = f"to {objective.goal}" if objective.target is None else f"wanted near {objective.target:g}"
+    goal = f"to {objective.goal}" if objective.target is None else f"target {objective.target:g}"
     return f"{_with_unit(objective.name, objective.unit)}, {goal}"
 
 
 @_styled
 def gap_strips(optimizer: Optimizer, *, labels: Sequence[object] | None = None) -> Any:
-    """What the worlds say of each gap: a strip for every parameter that has some."""
+    """The draws of each gap: a strip for every parameter that has gaps."""
     gaps = optimizer.gap_draws()
     if not gaps:
         raise BomiError("there is no gap to show: every input is known")
@@ -188,7 +188,7 @@ def slices(
 ) -> Any:
     """The expected outcome along every parameter through the recommended setting, with its uncertainty.
 
-    Of several outcomes it is the first unless another is named.
+    With several outcomes it is the first, unless `outcome` names another.
     """
     name = outcome or optimizer.outcomes[0]
     if setting is None:
@@ -217,7 +217,7 @@ def slices(
 
 @_styled
 def importance(optimizer: Optimizer, *, outcome: str | None = None) -> Any:
-    """How much each parameter matters for the expected outcome; of several, the first unless another is named."""
+    """How much each parameter matters for the expected outcome: the first, unless `outcome` names another."""
     name = outcome or optimizer.outcomes[0]
     found = insight.importance(optimizer, outcome=name)[::-1]
     figure, axes = _figure(7, 1.5 + 0.42 * len(found))
@@ -247,7 +247,7 @@ def save_all(
     unit: str = "",
     done: Callable[[str], None] = lambda name: None,
 ) -> tuple[list[Path], list[str]]:
-    """Save every figure that the data allows; returns the files, and why a figure was left out."""
+    """Save every figure that the data allow; return the files, and why a figure was left out."""
     makers: dict[str, Callable[[], Any]] = {
         "outcomes": lambda: outcomes(optimizer, unit=unit),
         "gaps": lambda: gap_strips(optimizer, labels=labels),
@@ -282,7 +282,9 @@ def save(figure: Any, path: Path, formats: Sequence[str] = FORMATS) -> list[Path
             when = {"metadata": {"Date": None}} if kind == "svg" else {}
             figure.savefig(file, format=kind, dpi=160, **when)
     except OSError as error:
-        raise FileError(f"{path.parent} cannot take the figures: {error.strerror or error}; choose another") from None
+        raise FileError(
+            f"the figures cannot be written to {path.parent}: {error.strerror or error}; choose another folder"
+        ) from None
     return files
 
 
@@ -290,7 +292,7 @@ def save(figure: Any, path: Path, formats: Sequence[str] = FORMATS) -> list[Path
 
 
 def _figure(width: float, height: float, *, rows: int = 0, columns: int = 1, share: bool = False) -> tuple[Any, Any]:
-    """A figure with one set of axes, or a list of them; without pyplot, so that nothing is global."""
+    """A figure with one set of axes, or a list of them; without pyplot, which has global state."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -302,7 +304,7 @@ def _figure(width: float, height: float, *, rows: int = 0, columns: int = 1, sha
 def _strip(
     axes: Any, parameter: Parameter, name: str, gaps: Sequence[GapDraws], count: int, labels: Sequence[object] | None
 ) -> None:
-    """One parameter's gaps side by side: draws as dots, their middle, what was asked and what was stated."""
+    """One parameter's gaps side by side: draws as dots, their median, the requested value and the stated range."""
     jitter = np.random.default_rng(0)
     for place, gap in enumerate(gaps):
         label = "drawn" if place == 0 else None
@@ -325,7 +327,7 @@ def _strip(
                 place, _height(parameter, gap.asked), marker="D", s=30, facecolor="white", edgecolor=VERMILION,
                 linewidth=1.5, zorder=4,
             )  # fmt: skip
-    # Entries for the legend that are the same whichever gaps come first.
+    # These entries keep the legend the same whichever gaps come first.
     if any(isinstance(gap.recorded, Normal | Interval) for gap in gaps):
         axes.plot([], [], color=GREEN, linewidth=7, alpha=0.3, label="stated range")
     if any(gap.asked is not None for gap in gaps):
@@ -341,7 +343,7 @@ def _strip(
 def _slice(
     axes: Any, parameter: Parameter, one: insight.Slice, chosen: Known, known: Sequence[tuple[Cell, float | None]]
 ) -> None:
-    """The mean with bands of one and two standard deviations, the rows known in this parameter, the setting."""
+    """The mean with bands of one and two standard deviations, the rows that know this parameter, and the setting."""
     along = np.array([_height(parameter, value) for value in one.values])
     aside = 0.16 if isinstance(parameter, Categorical | Ordinal) else 0.0  # beside the bar, not under it
     points = [
@@ -388,7 +390,7 @@ def _scale(axes: Any, parameter: Parameter, axis: str) -> None:
 
 
 def _height(parameter: Parameter, value: Known) -> float:
-    """Where a value is along an axis: itself, or its place among the categories."""
+    """Where a value is along an axis: the value itself, or the index of its category."""
     return float(parameter.values.index(value)) if isinstance(parameter, Categorical | Ordinal) else float(value)
 
 

@@ -1,4 +1,4 @@
-"""Problems with known answers, the ways their inputs go missing, and the comparison of methods on them.
+"""Problems with known optima, the ways in which their inputs go missing, and comparisons of methods on them.
 
 >>> import bomi.benchmarks
 >>> result = bomi.benchmarks.run("branin", "random", budget=5, seed=0)

@@ -1,10 +1,10 @@
-"""Who takes part in a comparison: every method, and two yardsticks beside them.
+"""The contenders of a comparison: every method, and two yardsticks.
 
-    oracle   told every true input, as if nothing had ever gone missing
-    naive    told that everything went as asked, and history gaps filled with the column's mean
+    oracle   is told every true input, as if nothing were missing
+    naive    is told that everything went as requested; gaps of the history are filled with the column's mean
 
-Both use the best surrogate there is, so that what lies between them is the price of the gaps alone. Of other programs
-there is `tpe`, Optuna's, told what naive is told. A method's settings may follow its name: `bomi:worlds=10,rank=5`.
+Both use `posterior`'s surrogate, so the difference between them is the cost of the gaps alone. One other program takes
+part: `tpe`, Optuna's, which is told the same as naive. Settings may follow a method's name: `bomi:worlds=10,rank=5`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bomi.space import Categorical
 
 
 class View(NamedTuple):
-    """What of the truth an optimizer is told; NaN for unknown."""
+    """Which part of the truth an optimizer is told; NaN for unknown."""
 
     history: Callable[[Initial, Problem], FloatArray]  # -> (n, d)
     evaluation: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # asked, actual, recorded -> (d,)
@@ -41,9 +41,9 @@ def _true(initial: Initial, problem: Problem) -> FloatArray:  # (n, d)
 
 
 def _column_means(initial: Initial, problem: Problem) -> FloatArray:  # (n, d)
-    """Gaps filled with the mean of the column, of words the commonest; integers and levels at their own values."""
+    """Gaps filled with the column's mean, rounded to possible values; for words, with the commonest one."""
     known = ~np.isnan(initial.recorded)
-    # A column without a single value keeps its gaps: there is no mean to fill them with.
+    # A column without any value keeps its gaps: it has no mean.
     total = np.where(known, initial.recorded, 0.0).sum(0)
     means = np.divide(total, known.sum(0), out=np.full(total.shape, np.nan), where=known.any(0))
     if problem.space is not None:
@@ -79,28 +79,28 @@ def _as_asked(asked: FloatArray, actual: FloatArray, recorded: FloatArray) -> Fl
 RECORDED = View(_recorded, _as_recorded)
 _YARDSTICKS = {"oracle": View(_true, _as_it_was), "naive": View(_column_means, _as_asked)}
 YARDSTICKS = tuple(_YARDSTICKS)
-"""The contenders that are no methods."""
+"""The contenders that are not methods."""
 PROGRAMS = ("tpe",)
 """Other programs."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A method, its name in tables, and what it is told; or another program instead of a method of ours."""
+    """A method or another program, its name in tables, and what it is told."""
 
     label: str
     method: Method | str
     view: View = RECORDED
 
     def optimizer(self, problem: Problem, outcomes: Sequence[str], seed: int) -> Optimizer:
-        """What is asked and told in a run; every outcome is maximised."""
+        """The optimizer of a run; every outcome is maximized."""
         space: Any = problem.space or problem.bounds
         if isinstance(self.method, Method):
             objective = dict.fromkeys(outcomes, "maximize")
             return Optimizer(space, objective=objective, method=self.method, seed=seed)
-        from bomi.benchmarks.tpe import TreeParzen  # Optuna is not always there
+        from bomi.benchmarks.tpe import TreeParzen  # Optuna may not be installed
 
-        return TreeParzen(space, seed, len(outcomes))  # type: ignore[return-value]  # of it only what a run uses
+        return TreeParzen(space, seed, len(outcomes))  # type: ignore[return-value]  # it has only what a run uses
 
 
 def contender(spec: str | Method | Contender) -> Contender:
@@ -130,7 +130,7 @@ def contender(spec: str | Method | Contender) -> Contender:
 
 
 def split(text: str) -> list[str]:
-    """The contenders of a list such as `bomi,posterior:worlds=10,sweeps=5,mean`: a setting belongs to the name before.
+    """Split a list such as `bomi,posterior:worlds=10,sweeps=5,mean`: a setting belongs to the name before it.
 
     >>> split("bomi, posterior:worlds=10,sweeps=5, mean")
     ['bomi', 'posterior:worlds=10,sweeps=5', 'mean']
@@ -145,7 +145,7 @@ def split(text: str) -> list[str]:
 
 
 def contenders(specs: Iterable[str | Method | Contender]) -> list[Contender]:
-    """Each of them, once."""
+    """The contenders that the texts name, without duplicates."""
     found = {made.label: made for made in map(contender, specs)}
     return list(found.values())
 

@@ -1,7 +1,8 @@
-"""The demonstration: a gappy history of heat treatments, and a furnace whose thermostats sometimes fail.
+"""The demonstration: a history of heat treatments with gaps, and a furnace whose thermostats sometimes fail.
 
-The alloy is the aluminium-scandium of `heat_treatment`: four stages, each a temperature and a time. Its strength comes
-from precipitates of a few nanometres, which too cool a furnace never makes and too hot a one coarsens or dissolves.
+The alloy is the aluminium-scandium of `heat_treatment`: four stages, each with a temperature and a time. Its strength
+comes from precipitates of a few nanometres. In a furnace that is too cool they never form; in one that is too hot they
+coarsen or dissolve.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ SPACE = Space(
 OBJECTIVE, UNIT = "strength", "MPa"
 TOP = 163.0  # MPa: the best treatment that is known
 NOISE = 1.0  # MPa, of a measurement
-FAILS, STRAYS = 0.35, 60.0  # how often a thermostat does, and then by how many °C
-HISTORY_ROWS, CAUTION = 30, 0.5  # the history's rows, and the part of each range that they cover
+FAILS, EXECUTION_SD = 0.35, 60.0  # how often a thermostat fails, and the sd of the execution error then, °C
+HISTORY_ROWS, CAUTION = 30, 0.5  # rows of the history, and the part of each range that they cover
 
 ALLOY = HeatTreatment()
 
@@ -45,7 +46,7 @@ def strength(setting: Mapping[str, Known]) -> float:
 
 
 def history() -> pd.DataFrame:
-    """Past treatments, cautious ones: none above 300 °C, no stage of more than three hours. Most rows lack a value."""
+    """Cautious past treatments: none above 300 °C, no stage of more than three hours. Most rows lack a value."""
     rng = np.random.default_rng([0, 0])
     settings = [SPACE.setting(place) for place in SPACE.expand(CAUTION * rng.random((HISTORY_ROWS, len(SPACE))))]
     outcomes = [round(strength(setting) + rng.normal(0, NOISE), 1) for setting in settings]
@@ -55,7 +56,7 @@ def history() -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Step:
-    """One suggested experiment: what became known of its inputs where that is not what was asked, and its outcome."""
+    """One suggested experiment: what is known of the inputs that differ from the request, and the outcome."""
 
     suggestion: Suggestion
     actual: Mapping[str, Cell]
@@ -63,13 +64,13 @@ class Step:
 
 
 def experiment(suggestion: Suggestion, rng: np.random.Generator) -> Step:
-    """Run it. If a stage's thermostat fails the furnace drifts, and nobody reads how hot it was."""
+    """Run the experiment. If the thermostat of a stage fails, nobody knows how hot the furnace was."""
     happened = dict(suggestion)
     actual: dict[str, Cell] = {}
     if rng.random() < FAILS:
-        name = str(rng.choice(TEMPERATURES[1:]))  # the first stage is as good as cold
+        name = str(rng.choice(TEMPERATURES[1:]))  # the first stage is nearly cold
         low, high = SPACE.parameters[name].low, SPACE.parameters[name].high  # type: ignore[union-attr]
-        happened[name] = float(np.clip(float(suggestion[name]) + rng.normal(0, STRAYS), low, high))
+        happened[name] = float(np.clip(float(suggestion[name]) + rng.normal(0, EXECUTION_SD), low, high))
         actual[name] = None
     return Step(suggestion, actual, round(strength(happened) + rng.normal(0, NOISE), 1))
 
@@ -101,7 +102,7 @@ class Demonstration:
 
     @property
     def setting(self) -> Mapping[str, Known]:
-        """The treatment that it recommends."""
+        """The recommended treatment."""
         return self.best.setting or self.steps[-1].suggestion
 
 

@@ -1,6 +1,6 @@
-"""Where the runs of a sweep are made: by the processes of this machine, or by the workers of a Dask cluster.
+"""Engines that make the runs of a sweep: processes on this machine, or the workers of a Dask cluster.
 
-A run follows from its job alone, so that every engine gives the same runs.
+A run depends on its job alone, so every engine gives the same runs.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def find_engine(name: str, processes: int) -> Engine:
 
 
 def dask(address: str | None, processes: int = 1) -> Engine:
-    """The workers of the Dask scheduler at an address, or of a cluster of its own on this machine.
+    """The workers of the Dask scheduler at an address, or of a new cluster on this machine.
 
-    The runs of a worker that is lost are made again by the others. Workers must have the same versions as this program.
+    If a worker is lost, others make its runs again. Workers must have the same versions as this program.
     """
     try:
         import distributed

@@ -1,7 +1,7 @@
 """The experiments of Luong et al. 2020 ("Bayesian Optimization with Missing Inputs"), ready to be run.
 
 performance   four functions, the paper's budgets: every method against the number of evaluations
-stability     Schwefel's function in five dimensions: rho, eta and v (events' frequency, size and number) varied
+stability     Schwefel's function in five dimensions with varied rho, eta and v (frequency, size and number of events)
 heat          the heat treatment of an aluminium alloy, on this package's own simulator
 robot         a robot that looks for copper, on this package's own scene
 """
@@ -29,7 +29,7 @@ QUICK_BUDGET, QUICK_REPEATS = 30, 3
 
 @dataclass(frozen=True)
 class Experiment:
-    """Cases by methods by repeats, under a title."""
+    """Cases × methods × repeats, with a title."""
 
     name: str
     title: str
@@ -48,8 +48,8 @@ def experiment(
 ) -> Experiment:
     """The experiment of this name.
 
-    `initial` is a folder of initial data to begin with instead of own seeded rows; `quick` gives a small version of
-    the same; `methods` replaces its methods; `brenda` is a file of copper samples for the robot.
+    `initial` is a folder of initial data that replaces our own seeded rows. `quick` gives a small version.
+    `methods` replaces the methods. `brenda` is a file of copper samples for the robot.
     """
     if name not in _CASES:
         raise BenchmarkError(f"unknown experiment {name!r}; the known ones are {', '.join(NAMES)}")
@@ -92,13 +92,13 @@ def _heat(initial: Path | None) -> list[Case]:
 
 
 def _robot(initial: Path | None) -> list[Case]:
-    # One of X and Y is lost in half of the runs; how far the robot strays from what was asked is its own doing.
+    # One of X and Y is lost in half of the runs; the execution errors come from the simulation itself.
     events = Events(rho=[0.5, 0.5, 0.0, 0.0], eta=0.0)
     return [Case(problem="robot", label="robot", budget=100, missing=events, initial=initial)]
 
 
 def with_copper(problem: str, file: Path | None) -> str:
-    """The problem's name, with a file of copper samples if it is the robot's."""
+    """The problem's name; for the robot, with its file of copper samples."""
     return f"{problem}@{file}" if file is not None and problem == "robot" else problem
 
 

@@ -1,6 +1,6 @@
 """Functions with a known maximum, to compare methods on.
 
-Every problem is maximised: what the literature minimises is negated. Four are those of Luong et al. 2020
+Every problem is maximized: functions that the literature minimizes are negated. Four are those of Luong et al. 2020
 ("Bayesian Optimization with Missing Inputs"), written here; the others are BoTorch's test functions, wrapped.
 Formulas and optima: Jamil and Yang 2013, "A literature survey of benchmark functions for global
 optimization problems", and the docstrings of `botorch.test_functions`.
@@ -41,13 +41,13 @@ def corners(bounds: Bounds) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True)
 class Problem:
-    """A function on a box, to be maximised.
+    """A function on a box, to be maximized.
 
-    `function` takes (m, d) and gives (m,). `optimum` is the known maximum and `maximizer` one place where it
-    is taken; both are None where nobody knows them. Where an experiment may take place elsewhere than it was
-    asked for, `experiment` takes what was asked (m, d) and gives where it took place (m, d) and the values (m,).
-    `noise` is the standard deviation with which outcomes are measured. With several outcomes, `function` gives (m, J),
-    and the optimum is the hypervolume above the `reference` point.
+    `function` takes (m, d) and returns (m,). `optimum` is the known maximum and `maximizer` one point where it is
+    attained; both are None if unknown. If the actual inputs may differ from the requested ones, `experiment` takes the
+    requested inputs (m, d) and returns the actual ones (m, d) and the values (m,). `noise` is the standard deviation of
+    measured outcomes. With several outcomes, `function` returns (m, J), and the optimum is the hypervolume above the
+    `reference` point.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Problem:
     experiment: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
     noise: float = 0.0
     reference: tuple[float, ...] | None = None
-    space: Space | None = None  # where it is no box of numbers: see `mixed_problem`
+    space: Space | None = None  # if it is not a box of numbers: see `mixed_problem`
 
     def __post_init__(self) -> None:
         if not self.bounds:
@@ -81,13 +81,13 @@ class Problem:
         return len(self.bounds)
 
     def __call__(self, x: FloatArray) -> FloatArray:  # (..., d) -> (...) or (..., J)
-        """The value at one point (d,) or at many (m, d); `float()` makes a number of a single one."""
+        """The value at one point (d,) or at many (m, d); `float()` turns a single one into a number."""
         x = self._inputs(x)
         several = () if self.reference is None else (len(self.reference),)
         return np.asarray(self.function(x.reshape(-1, self.dim)), dtype=float).reshape((*x.shape[:-1], *several))
 
     def evaluate(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:  # (..., d) -> (..., d), (...)
-        """Where the experiment takes place if x is asked for, and its value there."""
+        """The actual inputs if x is requested, and the value there."""
         x = self._inputs(x)
         if self.experiment is None:
             return x, self(x)
@@ -103,11 +103,11 @@ class Problem:
         return x
 
     def measured(self, values: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """True values as they are measured."""
+        """True values with measurement noise."""
         return values + self.noise * rng.standard_normal(np.shape(values)) if self.noise else values
 
     def reached(self, values: FloatArray) -> float:
-        """How far true values got: the largest, or of several outcomes their hypervolume.  (m,) or (m, J)"""
+        """The largest true value, or the hypervolume of several outcomes.  (m,) or (m, J)"""
         if self.reference is None:
             return float(np.max(values))
         from bomi.benchmarks.outcomes import hypervolume
@@ -115,7 +115,7 @@ class Problem:
         return hypervolume(values, self.reference)
 
     def cells(self, x: FloatArray) -> dict[str, Known | None]:  # (d,)
-        """Inputs as an optimizer takes them: NaN is None, a category its name."""
+        """Inputs as cells for an optimizer: NaN becomes None, a category its name."""
         return {
             name: None if np.isnan(value) else _cell(self.space, name, float(value))
             for name, value in zip(self.bounds, x, strict=True)
@@ -126,7 +126,7 @@ class Problem:
         return np.array([_number(self.space, name, setting[name]) for name in self.bounds], dtype=float)
 
     def admissible(self, x: FloatArray, free: NDArray[np.bool_] | None = None) -> FloatArray:  # (d,) -> (d,)
-        """The nearest inputs that the space has and its constraints allow, moving only those that are free."""
+        """Inputs projected onto the space and its constraints; only those that are `free` move."""
         if self.space is None:
             return x
         place = self.space.snap(self.space.to_unit({n: c for n, c in self.cells(x).items() if c is not None}))
@@ -135,7 +135,7 @@ class Problem:
         return near if free is None else np.where(free, near, x)
 
     def draw(self, count: int, rng: np.random.Generator) -> FloatArray:  # (count, d)
-        """Random inputs, spread evenly."""
+        """Random inputs, uniform over the feasible space."""
         if self.space is None:
             low, high = corners(self.bounds)
             return rng.uniform(low, high, (count, self.dim))
@@ -143,7 +143,7 @@ class Problem:
 
 
 def _word(parameter: Parameter) -> bool:
-    """Whether its values are no numbers to count with."""
+    """Whether its values are words."""
     return isinstance(parameter, Categorical) or (isinstance(parameter, Ordinal) and not parameter.numeric)
 
 
@@ -166,7 +166,7 @@ def _number(space: Space | None, name: str, value: Known) -> float:
 
 
 def mixed_problem(name: str, space: Space, function: Function, best: FloatArray) -> Problem:
-    """A problem on a space of any kind. Inputs are numbers: a category or an ordered word is its place from 0."""
+    """A problem on a space of any kind. Inputs are numbers; a category or an ordered word is its index from 0."""
     bounds = {}
     for parameter_name, parameter in space.parameters.items():
         if isinstance(parameter, Categorical | Ordinal) and _word(parameter):
@@ -194,7 +194,7 @@ def problem(name: str, *, dim: int | None = None) -> Problem:
             f"a dimension may follow the name, as in alpine3d"
         )
     if dim is not None and stated is not None and dim != stated:
-        raise BenchmarkError(f"problem {name!r} names {stated} dimensions, but dim={dim} was asked")
+        raise BenchmarkError(f"problem {name!r} has {stated} dimensions by its name, but got dim={dim}")
     size = next((size for size in (dim, stated) if size is not None), family.usual)
     if size not in family.defined:
         raise BenchmarkError(f"problem {word!r} is defined in {_listed(family.defined)} dimensions, but got {size}")
@@ -214,7 +214,7 @@ def _listed(sizes: range | tuple[int, ...]) -> str:
 
 
 def _cube(name: str, dim: int, side: tuple[float, float], function: Function, best: FloatArray) -> Problem:
-    """A problem on side^d, whose optimum is its value at the known best place."""
+    """A problem on side^d, whose optimum is its value at the known maximizer."""
     bounds = {f"x{i}": side for i in range(1, dim + 1)}
     return _with_optimum(name, bounds, function, best)
 
@@ -247,7 +247,7 @@ def _schubert(name: str, dim: int) -> Problem:
 def schubert(x: FloatArray) -> FloatArray:  # (m, d) -> (m,)
     """f(x) = -prod_j sum_{i=1..5} i cos((i+1) x_j + i); at most 12.8709 * 14.5080^(d-1).
 
-    The literature (there Shubert) minimises the product.
+    The literature (where it is called Shubert) minimizes the product.
     """
     i = np.arange(1, 6)
     factors = np.sum(i * np.cos((i + 1) * x[..., None] + i), axis=-1)  # (m, d)
@@ -283,7 +283,7 @@ def schwefel(x: FloatArray) -> FloatArray:  # (m, d) -> (m,)
 
 
 def _from_botorch(test_function: str, name: str, dim: int, *, sized: bool, sign: float) -> Problem:
-    """A test function of BoTorch as a problem; torch is loaded here and not before."""
+    """A test function of BoTorch as a problem; torch is loaded only here."""
     from botorch import test_functions
 
     made = getattr(test_functions, test_function)(**({"dim": dim} if sized else {}))
@@ -308,9 +308,9 @@ def _published(test_function: Any, function: Function) -> FloatArray:  # (d,)
 
 
 def _best_on_each_axis(test_function: Any, function: Function) -> FloatArray:  # (d,)
-    """The maximizer, to a fine grid, of a sum of one term a coordinate, each of them 0 at x_j = 0.
+    """The maximizer, on a fine grid, of a sum with one term for each coordinate that is 0 at x_j = 0.
 
-    Such is Michalewicz's function, for which BoTorch gives a place in two dimensions only.
+    Michalewicz's function is such a sum. BoTorch gives its maximizer in two dimensions only.
     """
     low, high = test_function.bounds.numpy()
     best = np.empty(low.size)
@@ -326,7 +326,7 @@ _STARTS: dict[str, Callable[[Any, Function], FloatArray]] = {"Michalewicz": _bes
 
 
 def _polished(function: Function, start: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """The local maximum beside `start`: published places are rounded, and regret must not fall below 0."""
+    """The local maximum near `start`: published maximizers are rounded, and regret must not be negative."""
     from scipy.optimize import minimize
 
     def loss(x: FloatArray) -> float:
@@ -339,7 +339,7 @@ def _polished(function: Function, start: FloatArray, low: FloatArray, high: Floa
         bounds=list(zip(low.tolist(), high.tolist(), strict=True)),
         tol=1e-15,
     )
-    # Where the published place is exact, and often a kink, the search has nothing to add.
+    # If the published maximizer is exact (often it is a kink), the search does not improve it.
     best: FloatArray = found.x if found.fun < loss(start) else start
     return best
 
@@ -349,7 +349,7 @@ def _polished(function: Function, start: FloatArray, low: FloatArray, high: Floa
 
 @dataclass(frozen=True)
 class _Family:
-    """One formula: how a problem is built from its name and dimension, and which dimensions there are."""
+    """One formula: how to build a problem from its name and dimension, and which dimensions it has."""
 
     build: Callable[[str, int], Problem]
     usual: int
@@ -357,12 +357,12 @@ class _Family:
 
 
 def _fixed(test_function: str, dim: int, *, sign: float = -1.0) -> _Family:
-    """A test function of BoTorch that knows one dimension."""
+    """A test function of BoTorch with a fixed dimension."""
     return _Family(partial(_from_botorch, test_function, sized=False, sign=sign), dim, (dim,))
 
 
 def _sized(test_function: str, usual: int, defined: range | tuple[int, ...] = range(1, sys.maxsize)) -> _Family:
-    """A test function of BoTorch that takes its dimension."""
+    """A test function of BoTorch with any dimension."""
     return _Family(partial(_from_botorch, test_function, sized=True, sign=-1.0), usual, defined)
 
 
@@ -375,7 +375,7 @@ _FAMILIES = {
     "beale": _fixed("Beale", 2),
     "branin": _fixed("Branin", 2),
     "bukin": _fixed("Bukin", 2),
-    "cosine": _fixed("Cosine8", 8, sign=1.0),  # the one that is maximised in the literature too
+    "cosine": _fixed("Cosine8", 8, sign=1.0),  # the literature maximizes it too
     "dixonprice": _sized("DixonPrice", 5, range(2, sys.maxsize)),
     "dropwave": _fixed("DropWave", 2),
     "griewank": _sized("Griewank", 5),

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart, on shades of one hue.
+# Okabe and Ito's colours, which colour-blind readers can distinguish, on shades of one hue.
 VERMILION, BLUE, INK, SHADES = "#D55E00", "#0072B2", "#222222", "Blues"
 
-# Precipitates of a smaller volume fraction have a mean radius, but nothing to show for it.
+# Below this volume fraction the mean radius is not drawn.
 VISIBLE_FRACTION = 1e-6
 
 
 def figure(trace: Trace) -> Figure:
     """Temperature on top, the radii of the precipitates below it, and the strength at the bottom."""
-    from matplotlib.figure import Figure  # only those who draw pay for it
+    from matplotlib.figure import Figure  # loaded only when needed
     from matplotlib.ticker import MaxNLocator
 
     drawing = Figure(figsize=(7.5, 7.2), layout="constrained")

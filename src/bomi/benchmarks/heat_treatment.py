@@ -1,14 +1,14 @@
 """Heat treatment of an aluminium-scandium alloy: four stages in, the yield strength out.
 
-Al3Sc precipitates nucleate, grow, coarsen and dissolve while the alloy passes through four isothermal
-stages of temperature te_k (deg C) and time ti_k (s). Many particles of a few nanometres make it strong.
-The model is the numerical one of Kampmann and Wagner: the particles are counted in classes of radius.
+Al3Sc precipitates nucleate, grow, coarsen and dissolve while the alloy passes through four isothermal stages of
+temperature te_k (deg C) and time ti_k (s). Many particles of a few nanometres make the alloy strong. The model is the
+numerical one of Kampmann and Wagner, which counts the particles in classes of radius.
 
     r, N      radius of a class (m) and the number of its particles in a cubic metre
     f         volume fraction of the precipitates
     x         scandium in the matrix, atom fraction; x_0 in the alloy, x_p in Al3Sc
-    x_e(T)    solvus: what the matrix holds beside a flat precipitate
-    x_R(r)    what it holds beside a precipitate of radius r
+    x_e(T)    solvus: the solubility beside a flat precipitate
+    x_R(r)    the solubility beside a precipitate of radius r
     g         interface energy (J/m2)
     T, t      temperature (K) and time (s)
 
@@ -48,11 +48,11 @@ TIME_BOUNDS = dict.fromkeys(("ti_1", "ti_2", "ti_3", "ti_4"), (1.0, 21600.0))
 BOUNDS = TEMPERATURE_BOUNDS | TIME_BOUNDS
 """All eight parameters of a treatment."""
 
-# Scandium that the mass balance may lose or gain, over all there is.
+# The share of all scandium that the mass balance may lose or gain.
 MASS_ERROR = 1e-9
 
-# The most that one time step may change: the matrix solute, over that of the alloy, and the mean radius,
-# as far as the fraction is not too small to matter.
+# The largest relative changes in one time step: of the matrix solute, over that of the alloy, and of the mean radius,
+# unless the fraction is too small to matter.
 SOLUTE_STEP = 0.03
 RADIUS_STEP = 0.02
 SMALL_FRACTION = 3e-6
@@ -79,8 +79,8 @@ class Constants:
     precipitate_lattice: float = 0.4103e-9  # m, Al3Sc
 
     # Interface energy: linear between the two values up to the coarse radius, constant above it.
-    # One value for all sizes here; it decides on the strength: from 0.096 to 0.105 J/m2 that of six hours at
-    # 300 deg C falls by half.
+    # One value for all sizes here. The strength depends on it strongly: from 0.096 to 0.105 J/m2 the strength after six
+    # hours at 300 deg C falls by half.
     interface_energy: float = 0.098  # J/m2, smallest particles
     coarse_interface_energy: float = 0.098  # J/m2
     coarse_radius: float = 5e-9  # m
@@ -94,8 +94,8 @@ class Constants:
     poisson_ratio: float = 0.345  # nu
     antiphase_energy: float = 0.5  # J/m2
 
-    # Whether each size class strengthens by itself. A single mean radius is simpler, but a few coarse
-    # particles, which hold the fraction, beside many tiny ones, which set the mean, then look very strong.
+    # Whether each size class strengthens by itself. A single mean radius is simpler, but it exaggerates the strength of
+    # a few coarse particles, which hold most of the fraction, beside many tiny ones, which set the mean.
     class_resolved: bool = True
 
     @property
@@ -110,7 +110,7 @@ class Constants:
 
     @property
     def misfit(self) -> float:
-        """How much wider the lattice of the precipitates is, as a fraction."""
+        """The relative lattice misfit of the precipitates."""
         return (self.precipitate_lattice - self.matrix_lattice) / self.matrix_lattice
 
     def solvus(self, temperature: float) -> float:
@@ -137,8 +137,8 @@ class Constants:
 
 PRESETS = {
     "default": Constants(),
-    # The published constants in the model above, where they differ. The solvus is what the published Gibbs
-    # energies give for a dilute matrix. For diffusion a vacancy forms (1.05 eV) and the atom moves (0.63 eV).
+    # The published constants that differ, in the model above. The solvus follows from the published Gibbs energies for
+    # a dilute matrix. For diffusion a vacancy forms (1.05 eV) and the atom moves (0.63 eV).
     "deane": Constants(
         alloy_solute=4e-4,
         solvus_factor=14.44,
@@ -150,7 +150,7 @@ PRESETS = {
         class_resolved=False,
     ),
 }
-"""The alloys that `HeatTreatment` knows by name."""
+"""The presets of `HeatTreatment` by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +181,7 @@ class Trace:
 
 
 class HeatTreatment:
-    """The alloy of a preset, ready to be treated.
+    """An alloy that can be heat-treated.
 
     >>> alloy = HeatTreatment()
     >>> round(alloy.strength(temperatures=[20, 20, 20, 20], times=[60, 60, 60, 60]), 1)
@@ -221,7 +221,7 @@ class HeatTreatment:
         )
 
     def _states(self, stages: Iterable[tuple[float, float]]) -> Iterator[_State]:
-        """The alloy after each time step, beginning with the solid solution."""
+        """The alloy after each time step, starting from the solid solution."""
         c = self._constants
         alloy = _State(0.0, 0.0, c.alloy_solute, self._grid.empty())
         for temperature, duration in stages:
@@ -230,7 +230,7 @@ class HeatTreatment:
             if c.solvus(kelvin) < c.alloy_solute:
                 steps = _Stage(c, self._grid, kelvin).age(alloy, duration)
             else:
-                # Above the solvus, and so above the melting point too, the treatment starts again.
+                # Above the solvus, and so above the melting point too, everything dissolves.
                 alloy = alloy._replace(solute=c.alloy_solute, density=self._grid.empty())
                 steps = iter([alloy, alloy._replace(time=alloy.time + duration)])
             for alloy in steps:
@@ -270,10 +270,10 @@ def _checked(values: Iterable[object], what: str, bounds: dict[str, tuple[float,
     numbers = []
     for value, (name, (low, high)) in zip(given, bounds.items(), strict=True):
         try:
-            number = float(value)  # type: ignore[arg-type]  # what is no number ends below
+            number = float(value)  # type: ignore[arg-type]  # anything but a number is refused below
         except (TypeError, ValueError):
             number = math.nan
-        if not low <= number <= high:  # so is NaN
+        if not low <= number <= high:  # false for NaN too
             rule = f"{name} must be a number from {low:g} to {high:g} {unit}"
             raise BenchmarkError(f"{rule}, but got {value!r}")
         numbers.append(number)
@@ -284,7 +284,7 @@ def _checked(values: Iterable[object], what: str, bounds: dict[str, tuple[float,
 
 
 def _solution_strength(c: Constants, solute: Array) -> Array:
-    """Strength (MPa) that dissolved scandium gives, by its misfit with aluminium.
+    """Strength (MPa) from dissolved scandium, by its misfit with aluminium.
 
     M (3/8)^(2/3) ((1 + nu)/(1 - nu))^(4/3) 5^(1/3) G |misfit|^(4/3) x^(2/3)
     """
@@ -295,7 +295,7 @@ def _solution_strength(c: Constants, solute: Array) -> Array:
 
 
 def _precipitate_strength(c: Constants, r: Array) -> Array:
-    """Strength (MPa) that precipitates of radius r give, over sqrt(f).
+    """Strength (MPa) from precipitates of radius r, divided by sqrt(f).
 
     A dislocation cuts the particles or loops around them, whichever is easier:
     min(max(coherency + modulus, order), Orowan), all in proportion to sqrt(f) so that classes can be added:
@@ -310,7 +310,7 @@ def _precipitate_strength(c: Constants, r: Array) -> Array:
     modulus = 0.0055 * M * (c.precipitate_shear_modulus - G) ** 1.5 * np.sqrt(2 / G)
     modulus = modulus * (r / b) ** (1.5 * 0.85 - 1)
     order = 0.81 * M * c.antiphase_energy / (2 * b) * math.sqrt(3 * math.pi / 8)
-    # The line tension's logarithm means nothing for particles smaller than the core of a dislocation.
+    # The logarithm of the line tension is meaningless for particles smaller than the core of a dislocation.
     looping = np.log(np.maximum(math.pi * r / (2 * b), 1.0)) / (r * math.sqrt(2 * math.pi / 3))
     orowan = 0.4 * M * G * b / (math.pi * math.sqrt(1 - c.poisson_ratio)) * looping
     strength: Array = np.minimum(np.maximum(coherency + modulus, order), orowan) / 1e6
@@ -339,9 +339,9 @@ class _Grid:
 
     @classmethod
     def log_spaced(cls, classes: int) -> _Grid:
-        """From 0.25 nm, below every critical radius, to 2 um, as far as six hours of diffusion reach."""
+        """From 0.25 nm, below every critical radius, to 2 um, the reach of six hours of diffusion."""
         edges = np.geomspace(0.25e-9, 2e-6, classes + 1)
-        edges.setflags(write=False)  # every trace shares them
+        edges.setflags(write=False)  # all traces share them
         radii = np.sqrt(edges[1:] * edges[:-1])
         spacing = math.log(edges[-1] / edges[0]) / classes
         return cls(edges, radii, np.diff(edges), 4 / 3 * math.pi * radii**3, spacing)
@@ -351,7 +351,7 @@ class _Grid:
         return np.zeros(self.radii.size)
 
     def mean_radius(self, density: Array) -> Array:
-        """Mean over the particles of (..., c), m; 0 where there is less than one in a cubic millimetre."""
+        """Mean over the particles of (..., c), m; 0 if there is less than one in a cubic millimetre."""
         number = density.sum(axis=-1)
         some = number > 1e9
         mean: Array = np.where(some, _row_sums(density, self.radii) / np.where(some, number, 1.0), 0.0)
@@ -365,13 +365,13 @@ class _Grid:
 
 
 def _row_sums(rows: Array, weights: Array) -> Array:
-    """Weighted sums of (..., c); a matrix product would round one row otherwise than many."""
+    """Weighted sums of (..., c); a matrix product would round one row differently from many."""
     sums: Array = (rows * weights).sum(axis=-1)
     return sums
 
 
 class _Stage:
-    """Precipitation at one temperature, with the clock of incubation started anew."""
+    """Precipitation at one temperature; incubation starts again."""
 
     def __init__(self, constants: Constants, grid: _Grid, temperature: float) -> None:
         c = constants
@@ -379,22 +379,22 @@ class _Stage:
         self._solvus = c.solvus(temperature)
         self._diffusion = c.diffusion(temperature)
         # Growth at the class limits, dr/dt = D/r (x - x_R)/(x_p - x_R), is `mobility` (x - x_R), with
-        # Gibbs-Thomson's x_R = x_e exp(2 g V_m / (x_p R T r)), kept below x_p where particles are tiny.
+        # the Gibbs-Thomson x_R = x_e exp(2 g V_m / (x_p R T r)), kept below x_p for tiny particles.
         exponent = 2 * c.interface(grid.edges) * c.precipitate_volume / grid.edges
         beside = self._solvus * np.exp(exponent / (c.precipitate_solute * R * temperature))
         self._beside = np.minimum(beside, 0.9 * c.precipitate_solute)
         self._mobility = self._diffusion / (grid.edges * (c.precipitate_solute - self._beside))
-        self._mobility[-1] = 0.0  # nothing outgrows the last class
+        self._mobility[-1] = 0.0  # no particle grows beyond the last class
 
     def age(self, alloy: _State, duration: float) -> Iterator[_State]:
-        """The alloy as it comes and after each time step.
+        """The alloy at the start and after each time step.
 
-        The steps follow the change of the matrix solute (by the mass balance, of the fraction too) and of the
-        mean radius.
+        The size of the steps follows the change of the matrix solute (and so, by the mass balance, of the fraction) and
+        of the mean radius.
         """
         c, grid, start = self._constants, self._grid, alloy.time
         elapsed, radius = 0.0, float(grid.mean_radius(alloy.density))
-        step = jump = c.matrix_lattice**2 / self._diffusion  # an atom's way from cell to cell
+        step = jump = c.matrix_lattice**2 / self._diffusion  # the time of an atom's jump from cell to cell
         yield alloy
         while elapsed < duration:
             step = min(step, duration - elapsed)
@@ -418,7 +418,7 @@ class _Stage:
     def _advance(self, solute: float, density: Array, time: float, step: float) -> tuple[float, Array]:
         """Solute and distribution at `time`, one backward-Euler step later.
 
-        All rates are those of the new solute x, and x that of the mass balance
+        All rates are those at the new solute x, which solves the mass balance
 
             (x - x_0) (1 - f) / V_matrix + (x_p - x_0) f / V_precipitate = 0,
 
@@ -438,9 +438,9 @@ class _Stage:
         """The distribution after a step at solute x: particles cross class limits, nuclei appear.
 
         N_i + step (F_{i+1/2} - F_{i-1/2}) = N_i(before) + step J_i, with the upwind flux
-        F = max(v, 0) N_i / width_i + min(v, 0) N_{i+1} / width_{i+1}: a tridiagonal system. Below the first
-        limit particles are gone. The scheme is stable at any step and keeps every N_i >= 0; the price is that
-        it smears the distribution a little, which hastens late coarsening.
+        F = max(v, 0) N_i / width_i + min(v, 0) N_{i+1} / width_{i+1}: a tridiagonal system. Particles
+        below the first limit vanish. The scheme is stable at any step and keeps every N_i >= 0. It smears the
+        distribution a little, which accelerates late coarsening.
         """
         grid = self._grid
         distance = step * self._mobility * (x - self._beside)
@@ -457,14 +457,14 @@ class _Stage:
         return grown
 
     def _nucleation(self, x: float, time: float) -> tuple[float, float]:
-        """Nuclei per m3 and s, and the radius they are born with.
+        """Nuclei per m3 and s, and their initial radius.
 
         J = N_0 Z b* exp(-G*/kT) exp(-tau/t). The driving force
         dg = RT [x_p ln(x/x_e) + (1 - x_p) ln((1 - x)/(1 - x_e))] / V_m gives r* = 2 g/dg and the barrier
         G* = 4/3 pi g r*^2; every solute atom is one of N_0 sites; Zeldovich's
         Z = v / (2 pi r*^2) sqrt(g/kT) for atoms of volume v, attachment b* = 4 pi r*^2 D x / a^4 and
-        incubation tau = 1 / (2 Z^2 b*). At r* a nucleus would neither grow nor shrink, so it is born
-        where it is kT below the summit: r* + 1/2 sqrt(kT / (pi g)).
+        incubation tau = 1 / (2 Z^2 b*). At r* a nucleus would neither grow nor shrink, so it starts where its energy
+        is kT below the barrier: r* + 1/2 sqrt(kT / (pi g)).
         """
         c, T, x_e, x_p = self._constants, self._temperature, self._solvus, self._constants.precipitate_solute
         kT = Boltzmann * T
@@ -488,10 +488,10 @@ class _Stage:
 def _increasing_root(
     function: Callable[[float], tuple[float, Array]], guess: float, low: float, high: float, tolerance: float
 ) -> tuple[float, Array]:
-    """Where an increasing function is zero, and what it carries there: secant steps, else bisection."""
+    """The zero of an increasing function, and what it returns beside its value: secant steps, else bisection."""
     x = guess
     value, carried = function(x)
-    slope = 1.0  # of the function where nothing precipitates
+    slope = 1.0  # of the function if nothing precipitates
     for _ in range(100):
         if abs(value) < tolerance:
             break

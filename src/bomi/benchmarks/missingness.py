@@ -1,11 +1,11 @@
-"""How inputs go missing: blanks in the initial data, and equipment that does something else than was asked.
+"""How inputs go missing: blanks in the initial data, and equipment that does not do what was requested.
 
-Everything follows from a seed and, during a run, from the iteration; never from what a method asks. So all
-methods of one repeat meet the same initial data, the same gaps and the same events. Settings share the draws
-of a seed too: where there is an event at rho = 0.25 there is one at rho = 0.35.
+Everything depends on a seed and, during a run, on the iteration; never on what a method asks for. So all methods of
+one repeat get the same initial data, gaps and events. Settings share the draws of a seed too: an event at rho = 0.25
+is also an event at rho = 0.35.
 
-The mechanisms are those of Luong et al. 2020 ("Bayesian Optimization with Missing Inputs"), of its text and
-of its program.
+The mechanisms are those of Luong et al. 2020 ("Bayesian Optimization with Missing Inputs"), in its text and in its
+program.
 
 Notation: n rows, d parameters, t iteration, r_i the range (high - low) of parameter i.
 """
@@ -30,7 +30,7 @@ from bomi.space.cells import Interval, is_unknown
 BoolArray: TypeAlias = NDArray[np.bool_]
 Size: TypeAlias = float | Interval
 
-# Each use of a seed has its own stream, so that more rows or other gaps leave the events as they were.
+# Each use of a seed has its own stream, so more rows or other gaps do not change the events.
 _INPUTS, _GAPS, _EVENTS, _NOISE = range(4)
 
 
@@ -43,9 +43,9 @@ def _stream(seed: int, *key: int) -> np.random.Generator:
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryGaps:
-    """Blanks in past data: `share` of the rows, to the nearest row, lack 1 to `most` values each.
+    """Blanks in past data: `share` of the rows, rounded to whole rows, lack 1 to `most` values each.
 
-    The rows, the number of blanks in each (uniform in 1..min(most, d)) and their places are drawn at random.
+    The rows, the number of blanks in each (uniform in 1..min(most, d)) and their columns are drawn at random.
     """
 
     share: float = 0.8
@@ -64,7 +64,7 @@ class HistoryGaps:
 
 
 class Initial(NamedTuple):
-    """The data a run begins with."""
+    """The initial data of a run."""
 
     inputs: FloatArray  # (n, d), the true ones
     recorded: FloatArray  # (n, d), NaN where nobody knows
@@ -72,9 +72,9 @@ class Initial(NamedTuple):
 
 
 def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None, seed: int) -> Initial:
-    """Experiments asked for uniformly in the problem's box, their outcomes, and what is recorded of them.
+    """Experiments requested uniformly in the problem's space, their outcomes, and what is recorded of them.
 
-    Without `gaps` the paper's are used: 80 % of the rows lack one value.
+    Without `gaps` the paper's gaps are used: 80 % of the rows lack one value.
     """
     if rows < 1:
         raise BenchmarkError(f"initial data needs at least 1 row, but got rows={rows}")
@@ -94,13 +94,13 @@ def measuring(seed: int, t: int) -> np.random.Generator:
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """What happens to one evaluation: which parameters fail, and how far each of them strays."""
+    """What happens to one evaluation: which parameters fail, and the execution error of each."""
 
     failed: BoolArray  # (d,)
     offset: FloatArray  # (d,), in units of the parameter's range; 0 where nothing failed
 
     def apply(self, x: FloatArray, bounds: Bounds) -> tuple[FloatArray, FloatArray]:  # (d,) -> (d,), (d,)
-        """The inputs at which the function is evaluated, and those that are recorded (NaN where it failed).
+        """The actual inputs of the evaluation, and the recorded ones (NaN where a parameter failed).
 
         x'_i = x_i + offset_i r_i, clipped to the box, where i failed; x'_i = x_i elsewhere.
         """
@@ -116,10 +116,10 @@ class Event:
 
 
 def stray(event: Event, x: FloatArray, problem: Problem) -> tuple[FloatArray, FloatArray]:  # (d,) -> (d,), (d,)
-    """What an event does to a point of any problem: the inputs at which it is evaluated, and those recorded.
+    """The actual and the recorded inputs after an event, for any problem.
 
-    As `Event.apply`, and in a space of any kind: a category that fails is any of its values, integers and levels stay
-    what they are, and what failed still keeps the constraints, as shares of a whole always do.
+    Like `Event.apply`, but for a space of any kind: a category that fails becomes any of its values, integers and
+    levels stay at possible values, and the actual inputs satisfy the constraints, as shares of a whole always do.
     """
     actual, recorded = event.apply(x, problem.bounds)
     if problem.space is None:
@@ -136,18 +136,18 @@ class Events:
 
     `kind`, with v = `most`, never more than d:
 
-    - "per-run" (the paper's text): the run exposes some of the parameters with rho > 0, their number uniform in
-      1..v and they themselves chosen at random; with probability rho all of them fail, else none. Where each
-      parameter has its own rho, one u, uniform in [0, 1], is drawn for the run, and the exposed parameter i
-      fails if u < rho_i. So with v = 1 and k parameters that can fail, parameter i fails with probability
-      rho_i / k, and an event has the mean probability of those k.
-    - "per-coordinate" (the authors' program): parameter after parameter fails with probability rho_i, each by
-      itself, until v have failed. With one rho an event has probability 1 - (1 - rho)^d.
+    - "per-run" (the paper's text): an evaluation exposes a random subset of the parameters with rho > 0; its size is
+      uniform in 1..v. With probability rho all of them fail, else none. If each parameter has its own rho, one u,
+      uniform in [0, 1], is drawn for the evaluation, and the exposed parameter i fails if u < rho_i. So with v = 1 and
+      k parameters that can fail, parameter i fails with probability rho_i / k, and the probability of an event is the
+      mean of those k.
+    - "per-coordinate" (the authors' program): each parameter in turn fails with probability rho_i, independently,
+      until v have failed. With one rho an event has probability 1 - (1 - rho)^d.
 
-    `offset`: parameter i strays by u eta_i, with u "uniform" in [-1, 1], or its "sign" alone, u = -1 or 1.
+    `offset`: the execution error of parameter i is u eta_i, with u "uniform" in [-1, 1], or its "sign", u = -1 or 1.
 
-    `rho` and `eta` are one number for all parameters or a sequence with one for each. An `Interval` in the
-    place of an eta is drawn from, uniformly and anew for each parameter of each event.
+    `rho` and `eta` are one number for all parameters or a sequence with one for each. If an eta is an `Interval`, it
+    is drawn uniformly from it for each parameter of each event.
     """
 
     rho: float | Sequence[float]
@@ -158,7 +158,7 @@ class Events:
     offset: str = "uniform"
 
     def __post_init__(self) -> None:
-        # Lists become tuples: the value is frozen.
+        # Lists become tuples, so that the value is frozen.
         for name in ("rho", "eta"):
             if not isinstance(getattr(self, name), float | int | Interval):
                 object.__setattr__(self, name, tuple(getattr(self, name)))
@@ -172,7 +172,7 @@ class Events:
         _check_choice("offset", self.offset, _DIRECTIONS)
 
     def draw(self, seed: int, t: int, d: int) -> Event:
-        """What happens at iteration t of the repeat with this seed, whatever is asked there."""
+        """The event at iteration t of the repeat with this seed, whatever is requested there."""
         rng = _stream(seed, _EVENTS, t)
         rho = np.array(_for_each("rho", self.rho, d))
         low, high = np.array([_ends(eta) for eta in _for_each("eta", self.eta, d)]).T
@@ -215,7 +215,7 @@ _DIRECTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {"uniform": _as_dra
 def _count(most: int, d: int, u: float | FloatArray) -> NDArray[np.int64]:
     """A number uniform in 1..min(most, d), from u uniform in [0, 1).
 
-    Not `rng.integers`, which draws more or less from its stream as `most` changes.
+    `rng.integers` would not do: how much it draws from its stream depends on `most`.
     """
     return 1 + np.asarray(u * min(most, d)).astype(np.int64)
 
@@ -229,7 +229,7 @@ def _each(value: Size | Sequence[Size]) -> Sequence[Size]:
 
 
 def _for_each(name: str, value: Size | Sequence[Size], d: int) -> Sequence[Size]:
-    """The values for d parameters, one repeated or each its own."""
+    """The values for d parameters: one value repeated, or one for each."""
     if isinstance(value, float | int | Interval):
         return [value] * d
     if len(value) != d:
@@ -259,15 +259,15 @@ def _check_choice(name: str, value: str, known: Iterable[str]) -> None:
 
 
 def read_initial(folder: Path | str, problem: Problem, repeat: int) -> Initial:
-    """Initial data laid out as the authors of the paper publish theirs.
+    """Initial data in the layout of the paper's authors.
 
-    For `alpine5d` and repeat 3 the folder `Alpine5d` holds one file each that ends in `X.csv` (the true
-    inputs), `Y.csv` (the outcomes) and `X_3.csv` (the inputs with blanks); a line of names comes first.
+    For `alpine5d` and repeat 3 the folder `Alpine5d` holds one file each that ends in `X.csv` (the true inputs),
+    `Y.csv` (the outcomes) and `X_3.csv` (the inputs with blanks). Each file begins with a header.
     """
     place = Path(folder) / problem.name.capitalize()
     if not place.is_dir():
         raise BenchmarkError(
-            f"initial data of problem {problem.name!r} belongs in the folder {place}, but there is none"
+            f"the initial data of problem {problem.name!r} must be in the folder {place}, which does not exist"
         )
     inputs = _read(_only(place, "X.csv"), problem.dim)
     outcomes = _read(_only(place, "Y.csv"), 1)
@@ -275,14 +275,14 @@ def read_initial(folder: Path | str, problem: Problem, repeat: int) -> Initial:
     recorded = _read(recorded_file, problem.dim, blanks=True)
     if not len(inputs) == len(outcomes) == len(recorded):
         raise BenchmarkError(
-            f"the files in {place} must have as many rows each, but have {len(inputs)} inputs, "
+            f"the files in {place} must have the same number of rows, but have {len(inputs)} inputs, "
             f"{len(outcomes)} outcomes and {len(recorded)} inputs with blanks"
         )
     other = np.argwhere(~np.isnan(recorded) & (recorded != inputs))
     if other.size:
         row, column = other[0] + 1
         raise BenchmarkError(
-            f"{recorded_file}: what is recorded must equal the true inputs, but differs at row {row}, column {column}"
+            f"{recorded_file}: recorded inputs must equal the true ones, but differ at row {row}, column {column}"
         )
     return Initial(inputs, recorded, outcomes[:, 0])
 
@@ -296,7 +296,7 @@ def _only(folder: Path, ending: str) -> Path:
 
 
 def _read(path: Path, columns: int, *, blanks: bool = False) -> FloatArray:  # (n, columns)
-    """The numbers under the line of names; NaN for a blank."""
+    """The numbers under the header; NaN for a blank."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         names, *rows = list(csv.reader(file)) or [[]]
     if len(names) != columns:

@@ -1,18 +1,18 @@
-"""Problems of mixed parameters and with linear constraints, each with its best setting known.
+"""Problems with mixed parameters and with linear constraints, each with a known best setting.
 
-    func2c      two categories choose what is added up, two numbers (Ru et al. 2020, "Bayesian optimisation over
+    func2c      two categories choose the summands, two numbers (Ru et al. 2020, "Bayesian optimisation over
                 multiple continuous and categorical inputs")
     ackleymixed Ackley's function of numbers, integers and a category
-    levels6     Hartmann's function of six, two of them ordered levels and one an integer
-    reactor     yield of the middle of two reactions in a row of stirred tanks: catalyst, its load in ordered levels,
-                temperature, residence time on a log scale, number of tanks
-    blend       strength of a mixture of four whose shares add up to one, with one of three fillers (a polynomial of
-                Scheffé's kind)
-    budget6     Hartmann's function of six within a budget for their sum
+    levels6     Hartmann's function of six inputs: two are ordered levels and one is an integer
+    reactor     yield of the intermediate of two reactions in a row of stirred tanks: catalyst, its load in ordered
+                levels, temperature, residence time on a log scale, number of tanks
+    blend       strength of a mixture of four parts whose shares add up to one, with one of three fillers (a Scheffé
+                polynomial)
+    budget6     Hartmann's function of six inputs with a limit on their sum
     recipe      a mixture of three in steps of 5 %, a time and a temperature that share a limit
 
-Inputs are arrays: a category or an ordered word by its place in the list, from 0; all else as it is. Best settings of
-which no formula is known were found by a dense search, which a test repeats.
+Inputs are arrays. A category or an ordered word is its index in the list, from 0; numbers are as they are. Best
+settings without a known formula were found by a dense search, which a test repeats.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def hartmann(x: FloatArray) -> FloatArray:  # (m, 6) -> (m,)
 
 
 def levels6(x: FloatArray) -> FloatArray:  # (m, 6) -> (m,)
-    """Hartmann's function of which the third input is an integer of tenths."""
+    """Hartmann's function whose third input is an integer, in tenths."""
     return hartmann(np.column_stack([x[:, :2], x[:, 2] / 10, x[:, 3:]]))
 
 
 CATALYSTS = ("none", "acid", "base", "metal")
-# Of each catalyst: rates per minute at 80 °C of the wanted and the unwanted reaction, their energies in K, and how much
-# of each the load brings.
+# For each catalyst: rates per minute at 80 °C of the wanted and the unwanted reaction, their activation energies in K,
+# and how strongly the load raises each rate.
 _RATES = np.array([[0.02, 0.002], [0.12, 0.06], [0.3, 0.25], [0.18, 0.03]])
 _ENERGIES = np.array([[9000, 11000], [7000, 8000], [6000, 6500], [7500, 12000]])
 _ORDERS = np.array([[0.0, 0.0], [0.5, 0.6], [0.4, 0.8], [0.6, 0.3]])
@@ -119,13 +119,13 @@ def reactor(x: FloatArray) -> FloatArray:  # (m, 5) -> (m,)
 
 # --- with constraints -------------------------------------------------------------------------------------------------
 
-# Of each filler: strengths of the four pure parts, and of their pairs (ab, ac, ad, bc, bd, cd).
+# For each filler: the coefficients of the four pure parts, and of their pairs (ab, ac, ad, bc, bd, cd).
 _PURE = np.array([[12.0, 8, 20, 5], [10, 14, 16, 9], [15, 6, 18, 7]])
 _PAIRS = np.array([[30.0, -12, 18, 40, 8, -20], [22, 16, -10, 36, 30, -6], [18, -20, 44, 25, 12, 6]])
 
 
 def blend(x: FloatArray) -> FloatArray:  # (m, 5) -> (m,)
-    """sum_i b_i x_i + sum_{i<j} b_ij x_i x_j + 150 x_a x_b x_c - 60 (x_d - 0.2)^2, with coefficients of each filler."""
+    """sum_i b_i x_i + sum_{i<j} b_ij x_i x_j + 150 x_a x_b x_c - 60 (x_d - 0.2)^2, with coefficients by filler."""
     filler, share = x[:, 4].astype(int), x[:, :4]
     i, j = np.triu_indices(4, 1)
     pairs = (_PAIRS[filler] * share[:, i] * share[:, j]).sum(-1)
@@ -134,7 +134,7 @@ def blend(x: FloatArray) -> FloatArray:  # (m, 5) -> (m,)
 
 
 def recipe(x: FloatArray) -> FloatArray:  # (m, 5) -> (m,)
-    """A bread: flour, water and oil that add up to one, minutes and degrees whose sum is limited."""
+    """A bread: flour, water and oil add up to one; the sum of minutes and degrees is limited."""
     flour, water, oil, minutes, degrees = x.T
     crumb = np.exp(-30 * (water - 0.38 - 0.2 * oil) ** 2 - 12 * (oil - 0.12) ** 2)
     done = np.exp(-(((np.log(minutes) - np.log(38) + 0.008 * (degrees - 210)) / 0.35) ** 2))
@@ -247,4 +247,4 @@ MIXED: dict[str, Callable[[], Problem]] = {
     "budget6": _budget6,
     "recipe": _recipe,
 }
-"""The problems of mixed parameters and with constraints."""
+"""The problems with mixed parameters and with constraints."""

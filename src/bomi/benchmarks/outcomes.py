@@ -1,4 +1,4 @@
-"""Problems whose outcomes are measured with noise, and problems with two outcomes.
+"""Problems with noisy outcomes, and problems with two outcomes.
 
     noisybranin     Branin's function; the noise is about a tenth of the spread of its better half
     noisyhartmann   Hartmann's function of six; noise of 0.2, where the maximum is 3.32
@@ -6,8 +6,8 @@
     zdt1            four inputs, a convex front (Zitzler, Deb, Thiele 2000)
     dtlz2           four inputs, the front is a quarter of a circle (Deb et al. 2005)
 
-Several outcomes are maximised, as one is; how far one got is the hypervolume above a reference point. Where the front
-is known, its own is the optimum.
+All outcomes are maximized. The value of a set of outcomes is the hypervolume above a reference point. If the front is
+known, its hypervolume is the optimum.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _noisy(family: str, noise: float) -> Problem:
 
 
 def _several(test_function: str, **options: Any) -> Problem:
-    """A test function of BoTorch with several outcomes, which it minimises."""
+    """A test function of BoTorch with several outcomes, which BoTorch minimizes."""
     from botorch.test_functions import multi_objective
 
     made = getattr(multi_objective, test_function)(**options)
@@ -49,7 +49,7 @@ def _negated(test_function: Any, x: FloatArray) -> FloatArray:  # (m, d) -> (m, 
 
 
 def hypervolume(outcomes: FloatArray, reference: tuple[float, ...]) -> float:  # (m, J)
-    """What outcomes dominate above the reference point."""
+    """The hypervolume that the outcomes dominate above the reference point."""
     import torch
     from botorch.utils.multi_objective.box_decompositions.dominated import DominatedPartitioning
 

@@ -1,4 +1,4 @@
-"""Every problem by name: the functions, the simulators, and a user's own as `module:function`."""
+"""Every problem by name: the functions, the simulators, and your own as `module:function`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from bomi.errors import BenchmarkError
 def find_problem(name: str) -> Problem:
     """The problem of this name.
 
-    `alpine`, `alpine3d`: a function; `heat`: the heat treatment of an aluminium alloy; `robot`: the robot that looks
-    for copper, `robot@FILE` with the samples of a file; `reactor`, `blend` and others of `mixed`: mixed parameters and
-    constraints; `noisybranin`, `branincurrin` and others of `outcomes`: noise, or two outcomes; `my_module:my_problem`:
-    a `Problem` of your own, or a function without arguments that makes one, in a module of the current folder or an
-    installed one.
+    alpine, alpine3d               a function
+    heat                           the heat treatment of an aluminium alloy
+    robot, robot@FILE              the robot that looks for copper; with the samples of a file
+    reactor, blend, ...            mixed parameters and constraints: see `mixed`
+    noisybranin, branincurrin, ... noise, or two outcomes: see `outcomes`
+    my_module:my_problem           your own `Problem`, or a function without arguments that makes one; the module is in
+                                   the current folder or installed
 
     >>> find_problem("heat").dim
     8
@@ -57,7 +59,7 @@ def _own(name: str) -> Problem:
             made = made()
         except TypeError as error:
             raise BenchmarkError(
-                f"problem {name!r}: {attribute} must be callable without arguments and give a "
+                f"problem {name!r}: {attribute} must be callable without arguments and return a "
                 f"bomi.benchmarks.functions.Problem: {error}"
             ) from None
     if not isinstance(made, Problem):
@@ -101,6 +103,6 @@ def _robot(file: str | None = None) -> Problem:
 
 
 SIMULATORS: dict[str, Callable[[], Problem]] = {"heat": _heat, "robot": _robot}
-"""The problems that are simulated rather than computed from a formula."""
+"""The simulated problems."""
 
 OTHERS = {**SIMULATORS, **MIXED, **OUTCOMES}

@@ -1,7 +1,7 @@
-"""The report of a sweep: figures (PNG and SVG), tables (CSV) and one page (HTML) that holds them all.
+"""The report of a sweep: figures (PNG and SVG), tables (CSV) and one page (HTML) with all of them.
 
-curves   the best outcome seen against the number of evaluations, one panel a case
-trends   the final values against a setting, where cases are labelled `setting=number`
+curves   the best outcome seen against the number of evaluations, one panel for each case
+trends   the final values against a setting, if cases are labelled `setting=number`
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under titles, with a name for its file and a sentence about it; a cell is a text, a number or None."""
+    """Titles and rows, with the name of its file and a caption; a cell is a text, a number or None."""
 
     name: str
     caption: str
@@ -39,9 +39,9 @@ class Table:
 
 
 def write_report(results: Results, folder: Path | str, *, title: str, reference: str | None = None) -> Path:
-    """Write figures, tables and `report.html` into the folder; the path of the page.
+    """Write figures, tables and `report.html` into the folder; return the path of the page.
 
-    `reference` is the method that the others are tested against: by default `posterior`, else `bomi`, else the first.
+    The other methods are tested against `reference`: by default `posterior`, else `bomi`, else the first.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ def final_table(results: Results, what: str, reference: str) -> Table:
     """Final values of every case and method."""
     caption = {
         SEEN: "Best outcome seen at the end of a run; it may have been measured at inputs that nobody knows.",
-        RECOMMENDED: "True value of the setting recommended at the end of a run: what a person gets who uses it.",
+        RECOMMENDED: "True value of the setting recommended at the end of a run, which is what a user gets.",
     }[what]
     closed = "Closed: share of the way from naive to oracle. " if {"naive", "oracle"} <= results.methods.keys() else ""
     titles = ["case", "method", "runs", "mean", "standard error", "median", "regret", "closed", "rank", "p"]
@@ -122,8 +122,8 @@ def gaps_table(results: Results) -> Table:
             rows.append(row)
     about = (
         "Gaps at the end of a run, in the history and in evaluations that went wrong. Filled: share that the method "
-        "gives a value to. Error: root mean square over the parameter's range. Coverage: share of true values inside "
-        "the 5 % to 95 % range of the worlds; 0.9 is right, methods with a single world have none."
+        "gives a value to. Error: root mean square, as a share of the parameter's range. Coverage: share of true "
+        "values inside the 5 % to 95 % interval of the worlds; 0.9 is right, and methods with a single world have none."
     )
     return Table("gaps", about, titles, rows)
 
@@ -136,7 +136,7 @@ def seconds_table(results: Results) -> Table:
     ]
     return Table(
         "seconds",
-        "Seconds a suggestion, and all suggestions of a run; on one core.",
+        "Seconds for one suggestion, and for all suggestions of a run, on one core.",
         ["case", "method", "s", "run"],
         rows,
     )
@@ -175,7 +175,7 @@ def _blank(cell: str | float | None) -> str | float:
 
 # --- figures ----------------------------------------------------------------------------------------------------------
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart; line and marker tell methods apart without colour.
+# Okabe and Ito's colours, which colour-blind readers can distinguish; lines and markers differ too.
 _KNOWN: dict[str, tuple[str, str, str]] = {
     "posterior": ("#0072B2", "-", "o"),
     "bomi": ("#D55E00", "-", "s"),
@@ -209,7 +209,7 @@ def _styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def curves_figure(results: Results) -> Figure:
-    """The best outcome seen against the number of evaluations: mean and standard error, one panel a case."""
+    """The best outcome seen against the number of evaluations: mean and standard error, one panel for each case."""
     from matplotlib.ticker import MaxNLocator
 
     cases, styles = list(results.cases), _styles(results.methods)
@@ -218,7 +218,7 @@ def curves_figure(results: Results) -> Figure:
         curves = scores.curves(results, case)
         for place, (method, (mean, error)) in enumerate(curves.items()):
             every = max(len(mean) // 6, 1)
-            # Markers of different methods stand beside each other, not on one another.
+            # Markers of different methods are beside each other, not on top of each other.
             marked = (place * every // len(curves), every)
             axes.errorbar(
                 np.arange(len(mean)), mean, error, label=method, errorevery=marked, markevery=marked, **_BARS,
@@ -233,7 +233,7 @@ def curves_figure(results: Results) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         if optimum is not None:
             low, high = axes.get_ylim()
-            if optimum - high < 0.35 * (high - low):  # near enough not to squeeze the curves
+            if optimum - high < 0.35 * (high - low):  # close enough not to squeeze the curves
                 axes.axhline(optimum, color="#555555", linewidth=0.8, linestyle=(0, (1, 2)))
                 axes.annotate(
                     "optimum", (1, optimum), (-2, -2), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
@@ -244,7 +244,7 @@ def curves_figure(results: Results) -> Figure:
 
 
 def trends_figure(results: Results) -> Figure | None:
-    """Final values against a setting, one panel for each; None where no cases are labelled `setting=number`."""
+    """Final values against a setting, one panel for each; None if no case is labelled `setting=number`."""
     settings: dict[str, dict[float, str]] = {}
     for case in results.cases:
         if match := re.fullmatch(r"(.+)=([\d.]+)", case):
@@ -256,7 +256,7 @@ def trends_figure(results: Results) -> Figure | None:
     figure, panels = _panels(len(settings))
     for (name, places), axes in zip(settings.items(), panels, strict=True):
         found = {x: {s.method: s for s in scores.scores(results, case)} for x, case in sorted(places.items())}
-        dodge = 0.004 * (max(places) - min(places))  # beside each other, not on one another
+        dodge = 0.004 * (max(places) - min(places))  # beside each other, not on top of each other
         for place, method in enumerate(results.methods):
             points = [(x, by_method[method]) for x, by_method in found.items() if method in by_method]
             if points:
@@ -271,7 +271,7 @@ def trends_figure(results: Results) -> Figure | None:
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
-    from matplotlib.figure import Figure  # only those who draw pay for it
+    from matplotlib.figure import Figure  # loaded only when needed
 
     columns = min(count, 2 if count in (2, 4) else 3)
     rows = math.ceil(count / columns)
@@ -324,7 +324,7 @@ tr.new td { border-top: 2px solid #999; }
 
 
 def _page(results: Results, title: str, pictures: Sequence[tuple[str, bytes]], tables: Sequence[Table]) -> str:
-    """One page that needs no other file."""
+    """One self-contained page."""
     versions = ", ".join(f"{name} {version}" for name, version in results.versions.items())
     parts = [
         f"<h1>{html.escape(title)}</h1>",
@@ -333,7 +333,7 @@ def _page(results: Results, title: str, pictures: Sequence[tuple[str, bytes]], t
     for name, image in pictures:
         data = base64.b64encode(image).decode()
         parts.append(f"<h2>{name.capitalize()}</h2><img alt='{name}' src='data:image/svg+xml;base64,{data}'>")
-    parts.append("<p class='note'>Lines are means over the repeats, bars one standard error either way.</p>")
+    parts.append("<p class='note'>Lines are means over the repeats; bars are one standard error either way.</p>")
     parts += [_html_table(table) for table in tables if table.rows]
     parts.append(_html_table(_settings_table(results)))
     body = "\n".join(parts)
@@ -348,9 +348,7 @@ def _settings_table(results: Results) -> Table:
     for case, settings in results.cases.items():
         shown = {name: value for name, value in settings.items() if name in ("budget", "missing", "initial")}
         rows.append([case, *(_text(shown[name]) for name in ("budget", "missing", "initial"))])
-    return Table(
-        "settings", "What every run of a case began with.", ["case", "evaluations", "missing", "initial"], rows
-    )
+    return Table("settings", "The settings of each case.", ["case", "evaluations", "missing", "initial"], rows)
 
 
 def _text(value: Any) -> str:

@@ -1,7 +1,7 @@
-"""The results file of a sweep: JSON Lines, appended run by run, so that a crash loses nothing finished.
+"""The results file of a sweep: JSON Lines, appended run by run, so that a crash loses no finished run.
 
-The first line says the format, the versions and the settings; each other line is one run. `docs/results.md`
-describes every field. A file is only ever added to by the same versions with the same settings.
+The first line holds the format, the versions and the settings; each other line is one run. `docs/results.md`
+describes every field. Runs are added to a file only by the same versions with the same settings.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Key: TypeAlias = tuple[str, str, int]  # case, method, repeat
 
 @dataclass(frozen=True)
 class Results:
-    """What a results file holds."""
+    """The contents of a results file."""
 
     versions: Mapping[str, str]
     cases: Mapping[str, Mapping[str, Any]]  # settings of each, by label
@@ -45,7 +45,7 @@ def read(path: Path | str) -> Results:
 
 
 def open_file(path: Path, *, cases: Mapping[str, Any], methods: Mapping[str, Any]) -> ResultsFile:
-    """The file at `path`, new or one that these cases and methods may be added to."""
+    """The file at `path`: a new one, or one to which these cases and methods may be added."""
     header: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -65,7 +65,7 @@ def open_file(path: Path, *, cases: Mapping[str, Any], methods: Mapping[str, Any
             header[part] = {**found[part], **header[part]}
         if differences:
             raise BenchmarkError(
-                f"{path} was made with other settings and is never mixed with these; use another file.\n"
+                f"{path} was made with other settings, and results are never mixed; use another file.\n"
                 + "\n".join(f"  {difference}" for difference in differences)
             )
     file = ResultsFile(path, header, runs)
@@ -74,7 +74,7 @@ def open_file(path: Path, *, cases: Mapping[str, Any], methods: Mapping[str, Any
 
 
 class ResultsFile:
-    """A results file that runs are added to."""
+    """A results file that is open for new runs."""
 
     def __init__(self, path: Path, header: dict[str, Any], runs: dict[Key, Run]) -> None:
         self.path = path
@@ -95,7 +95,7 @@ class ResultsFile:
             os.fsync(file.fileno())
 
     def settle(self) -> Results:
-        """Put the runs in order, whatever order they were finished in; the file changes as a whole or not at all."""
+        """Sort the runs, whatever order they were finished in; the file is replaced as a whole or not at all."""
         order = {part: {label: i for i, label in enumerate(self._header[part])} for part in ("cases", "methods")}
         runs = sorted(
             self._runs.values(),
@@ -126,7 +126,7 @@ def _parse(path: Path) -> tuple[dict[str, Any], dict[Key, Run]]:
         raise BenchmarkError(f"cannot read {path}: {error.strerror}") from None
     header = _loaded(lines[0]) if lines else None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise BenchmarkError(f"{path} is no results file: its first line does not say {FORMAT!r}")
+        raise BenchmarkError(f"{path} is not a results file: its first line does not say {FORMAT!r}")
     if header.get("version") != VERSION:
         raise BenchmarkError(
             f"{path} has version {header.get('version')} of the format, but this program reads version {VERSION}; "
@@ -145,7 +145,7 @@ def _parse(path: Path) -> tuple[dict[str, Any], dict[Key, Run]]:
 
 
 def _loaded(line: bytes) -> Any:
-    """What a line says; None for a damaged one, such as one without its end."""
+    """The content of a line; None for a damaged one, such as one without its end."""
     try:
         return json.loads(line) if line.endswith(b"\n") else None
     except ValueError:
@@ -162,7 +162,7 @@ def _differences(found: Any, wanted: Any, place: str = "") -> Iterator[str]:
 
 
 def versions() -> dict[str, str]:
-    """The version of this package and of the libraries that its numbers come from."""
+    """The versions of this package and of the libraries that compute its numbers."""
     from bomi import __version__
 
     return {"bomi": __version__, **{name: metadata.version(name) for name in LIBRARIES}}

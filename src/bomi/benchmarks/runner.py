@@ -1,7 +1,7 @@
-"""One optimization run, and many of them: case x contender x repeat, on all cores, resumable.
+"""One optimization run, and sweeps over case x contender x repeat: on all cores, and resumable.
 
-Everything of a run follows from its seed: the initial data, its gaps, the events and the method's own draws. The
-first three are common to all methods.
+Everything in a run depends on its seed: the initial data, its gaps, the events and the method's own draws. The first
+three are the same for all methods.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bomi.optimizer import Optimizer
 from bomi.results import Front
 
 PAPER_EVENTS = Events(0.25, 0.05)
-"""One parameter in one of four evaluations strays by up to 5 % of its range (Luong et al. 2020)."""
+"""In one of four evaluations one parameter has an execution error of up to 5 % of its range (Luong et al. 2020)."""
 
 Clock: TypeAlias = Callable[[], float]
 
@@ -39,8 +39,8 @@ Clock: TypeAlias = Callable[[], float]
 class GapScore:
     """How well gaps were filled: `count` of them, `filled` by the method.
 
-    `error` is the root mean square of (mean of the worlds - truth) / range, `coverage` the share of truths between
-    the worlds' 5 % and 95 % quantiles; None where the method gives none.
+    `error` is the root mean square of (mean of the worlds - truth) / range. `coverage` is the share of true values
+    between the worlds' 5 % and 95 % quantiles. Both are None if the method gives none.
     """
 
     count: int
@@ -51,7 +51,7 @@ class GapScore:
 
 @dataclass(frozen=True)
 class Result:
-    """What one run found; plain numbers, lists and dicts throughout, so that `asdict` is JSON."""
+    """The result of one run; only plain numbers, lists and dicts, so that `asdict` is JSON."""
 
     problem: str
     method: str
@@ -61,7 +61,7 @@ class Result:
     outcomes: list[Any]  # of each evaluation, as measured
     events: int  # evaluations in which a parameter failed
     recommended: list[tuple[int, float | None]]  # (evaluations made, true value of the setting recommended then)
-    history_gaps: GapScore | None  # at the end; None where pandas is not installed
+    history_gaps: GapScore | None  # at the end; None if pandas is not installed
     event_gaps: GapScore | None
     seconds: list[float]  # of each suggestion
     settings: dict[str, Any] = field(default_factory=dict)
@@ -80,10 +80,10 @@ def run(
 ) -> Result:
     """One optimization run of `budget` evaluations.
 
-    `method` is a method, its name, one with settings (`bomi:worlds=10`), or a yardstick (`oracle`, `naive`).
-    `missing` says how evaluations go wrong; None: they never do. `initial` is the data it begins with; None: 30
-    seeded rows, 80 % of them with a gap. The recommended setting is looked at after the last evaluation, and every
-    `recommend_every` before.
+    `method` is a method, its name, a name with settings (`bomi:worlds=10`), or a yardstick (`oracle`, `naive`).
+    `missing` says how evaluations go wrong; None means that they never do. `initial` is the initial data; None means 30
+    seeded rows, 80 % of them with a gap. The recommended setting is evaluated after the last evaluation, and every
+    `recommend_every` evaluations before.
     """
     problem = find_problem(problem) if isinstance(problem, str) else problem
     chosen = contender(method)
@@ -93,7 +93,7 @@ def run(
 
     told_as = _objectives(problem)
     optimizer = chosen.optimizer(problem, told_as, seed)
-    told = list(chosen.view.history(data, problem))  # what the optimizer knows of each row, NaN for nothing
+    told = list(chosen.view.history(data, problem))  # what the optimizer knows of each row, NaN for a gap
     truth = list(data.inputs)
     outcomes = data.outcomes.tolist()
     for row, outcome in zip(told, outcomes, strict=True):
@@ -144,7 +144,7 @@ def run(
 
 
 def _objectives(problem: Problem) -> list[str]:
-    """Names for the outcomes that no parameter has."""
+    """Names of the outcomes that differ from those of the parameters."""
     name = "outcome"
     while any(parameter.startswith(name) for parameter in problem.bounds):
         name += "_"
@@ -152,16 +152,16 @@ def _objectives(problem: Problem) -> list[str]:
 
 
 def _named(names: Sequence[str], outcome: Any) -> Any:
-    """An outcome as it is told: a number, or several by name."""
+    """An outcome as `tell` takes it: a number, or several by name."""
     return outcome if len(names) == 1 else dict(zip(names, outcome, strict=True))
 
 
 def _recommended(
     optimizer: Optimizer, problem: Problem, told: Sequence[FloatArray], outcomes: Sequence[Any]
 ) -> float | None:
-    """The true value of the setting that a person would be told to use; of several outcomes what all of them reach.
+    """The true value of the recommended setting; for several outcomes, the hypervolume of the recommended front.
 
-    Of a method without a model, that is the row with the best outcome among those known completely; None if no row is.
+    A method without a model recommends the complete row with the best outcome; None if there is no complete row.
     """
     best = optimizer.best()
     choices = best.choices if isinstance(best, Front) else (best,)
@@ -177,7 +177,7 @@ def _recommended(
 def _gap_scores(
     optimizer: Optimizer, problem: Problem, truth: FloatArray, history: int
 ) -> tuple[GapScore, GapScore] | tuple[None, None]:
-    """How well the gaps of the history, and those of the events, are filled.  truth: (n, d)"""
+    """How well the gaps of the history and those of the events are filled.  truth: (n, d)"""
     if not isinstance(optimizer, Optimizer):
         return None, None  # another program
     try:
@@ -228,9 +228,9 @@ def _check_whole(name: str, value: object, *, least: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A problem with its budget and the way its inputs go missing; one panel of a figure.
+    """A problem with its budget and the way in which its inputs go missing; one panel of a figure.
 
-    `initial` is a folder of initial data (see `missingness.read_initial`); None: `rows` seeded rows with `gaps`.
+    `initial` is a folder of initial data (see `missingness.read_initial`); None means `rows` seeded rows with `gaps`.
     """
 
     problem: str
@@ -247,13 +247,13 @@ class Case:
             object.__setattr__(self, "label", find_problem(self.problem).name)
 
     def data(self, problem: Problem, repeat: int) -> Initial:
-        """What a repeat begins with."""
+        """The initial data of a repeat."""
         if self.initial is not None:
             return missingness.read_initial(self.initial, problem, repeat)
         return missingness.initial(problem, rows=self.rows, gaps=self.gaps, seed=repeat)
 
     def settings(self) -> dict[str, Any]:
-        """What decides the results; data from a folder is known by its content, not by where it lies."""
+        """The settings that determine the results; data from a folder are identified by content, not by path."""
         problem = find_problem(self.problem)
         if self.initial is None:
             initial = {"rows": self.rows, "gaps": described(self.gaps)}
@@ -271,7 +271,7 @@ class Case:
 
 
 class Engine(Protocol):
-    """What maps runs over workers, and gives each as it is finished, in any order."""
+    """Maps jobs over workers and yields each run as it is finished, in any order."""
 
     def __call__(self, work: Callable[[Job], Run], jobs: Sequence[Job]) -> Iterator[Run]:
         """The finished runs."""
@@ -279,7 +279,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """One run to be made; small enough to be sent to another process."""
+    """One run to make; small enough to send to another process."""
 
     case: Case
     contender: str | Contender
@@ -288,7 +288,7 @@ class Job:
 
     @property
     def key(self) -> Key:
-        """What tells it from the others."""
+        """Case, method and repeat, which identify the run."""
         return self.case.label, contender(self.contender).label, self.repeat
 
 
@@ -319,9 +319,9 @@ def sweep(
     recommend_every: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Results:
-    """Every case by every method, `repeats` times (or those repeats), each finished run appended to `path` at once.
+    """Run every case with every method, `repeats` times (or those repeats); append each finished run to `path`.
 
-    Runs that the file holds are not made again, so that a stopped sweep goes on where it was and more repeats, methods
+    Runs that are in the file are not made again. So a stopped sweep continues where it was, and more repeats, methods
     or cases can be added. A file of another version, or of other settings under the same names, is refused.
     `progress(done, total)` is called at the start and after each run.
     """
@@ -331,7 +331,7 @@ def sweep(
         repeats = range(repeats)
     wanted = [(case, one, repeat) for case in cases for one in chosen for repeat in repeats]
     for case in cases:
-        if case.initial is not None:  # better told now than in the middle
+        if case.initial is not None:  # raises an error now rather than in the middle of the sweep
             problem = find_problem(case.problem)
             for repeat in repeats:
                 case.data(problem, repeat)
@@ -357,7 +357,7 @@ def sweep(
 
 
 def _work(job: Job) -> Run:
-    """Make one run, on one thread so that its numbers do not depend on how many cores are free."""
+    """Make one run, single-threaded so that its numbers do not depend on how many cores are free."""
     problem = find_problem(job.case.problem)
     with _one_thread():
         result = run(
@@ -370,7 +370,7 @@ def _work(job: Job) -> Run:
             recommend_every=job.recommend_every,
         )
     found = asdict(result)
-    for known in ("problem", "method", "seed", "budget", "settings", "versions"):  # the header and the key tell
+    for known in ("problem", "method", "seed", "budget", "settings", "versions"):  # they are in the header and the key
         del found[known]
     case, label, repeat = job.key
     return {"case": case, "method": label, "repeat": repeat, **found}

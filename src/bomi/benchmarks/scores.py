@@ -1,6 +1,6 @@
-"""What a sweep shows, in numbers: means with standard errors, paired tests, ranks, the share of the way closed.
+"""The scores of a sweep: means with standard errors, paired tests, ranks, the share of the way closed.
 
-A repeat gives every method the same data, gaps and events; so methods are compared repeat by repeat.
+In a repeat every method gets the same data, gaps and events, so methods are compared repeat by repeat.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class Score:
     method: str
     repeats: int
     mean: float
-    error: float  # standard error of the mean; NaN from one repeat
+    error: float  # standard error of the mean; NaN for one repeat
     median: float
-    regret: float | None  # optimum - mean, where the optimum is known
-    p: float | None  # paired test against the reference; None for itself
+    regret: float | None  # optimum - mean, if the optimum is known
+    p: float | None  # paired test against the reference; None for the reference
     closed: float | None  # share of the way from naive to oracle
 
 
 def final(run: Run, what: str) -> float:
-    """The best outcome seen, or the true value of the setting recommended at the end; NaN where there is none."""
+    """The best outcome seen, or the true value of the setting recommended at the end; NaN if there is none."""
     value = run["best"][-1] if what == SEEN else run["recommended"][-1][1]
     return float("nan") if value is None else float(value)
 
@@ -74,12 +74,12 @@ def scores(results: Results, case: str, *, what: str = SEEN, reference: str | No
 
 
 def standard_error(sample: FloatArray) -> float:
-    """Of the mean; NaN for a single value."""
+    """The standard error of the mean; NaN for a single value."""
     return float(sample.std(ddof=1) / np.sqrt(len(sample))) if len(sample) > 1 else float("nan")
 
 
 def paired_p(first: Mapping[int, float], second: Mapping[int, float]) -> float | None:
-    """The chance of differences as large by luck alone; None for fewer than two common repeats."""
+    """The p-value of a paired test; None for fewer than two common repeats."""
     common = sorted(first.keys() & second.keys())
     if len(common) < 2:
         return None
@@ -92,7 +92,7 @@ def paired_p(first: Mapping[int, float], second: Mapping[int, float]) -> float |
 def share_closed(values: Mapping[str, Mapping[int, float]], method: str) -> float | None:
     """(regret_naive - regret_method) / (regret_naive - regret_oracle), over the repeats that all three have.
 
-    1: as if nothing had ever been missing. None where a yardstick is missing or gaps cost nothing.
+    1 means that the gaps cost nothing. None if a yardstick is absent, or if naive is as good as oracle.
     """
     if not {"naive", "oracle", method} <= values.keys():
         return None
@@ -134,7 +134,7 @@ def curves(results: Results, case: str) -> dict[str, tuple[FloatArray, FloatArra
 
 
 def average(runs: Sequence[Run], *path: str) -> float:
-    """The mean of a number of each run, such as ("history_gaps", "error"); NaN where no run has it."""
+    """The mean over the runs of a number such as ("history_gaps", "error"); NaN if no run has it."""
     values = [_at(run, path) for run in runs]
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else float("nan")
@@ -153,7 +153,7 @@ def seconds(runs: Sequence[Run]) -> float:
 
 
 def markdown(results: Results, *, reference: str | None = None) -> str:
-    """The final values as a table that a person reads: one row for each case and method."""
+    """The final values as a Markdown table: one row for each case and method."""
     titles = ["case", "method", "runs", "best seen", "median", "regret", "closed", f"p vs {reference}"]
     titles += ["recommended", "median", "regret", "closed", f"p vs {reference}", "s/suggestion"]
     lines = [titles]
@@ -167,7 +167,7 @@ def markdown(results: Results, *, reference: str | None = None) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as a table in Markdown, the first of them its titles."""
+    """Rows as a Markdown table; the first row holds the titles."""
     lines = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
@@ -185,5 +185,5 @@ def _cells(score: Score | None) -> list[str]:
 
 
 def number(value: float | None) -> str:
-    """Four digits, or a dash where there is none."""
+    """Four digits, or a dash if there is no number."""
     return "-" if value is None or np.isnan(value) else f"{value:.4g}"

@@ -1,7 +1,7 @@
-"""Optuna's tree-structured Parzen estimator, asked and told as an optimizer of ours is in a run.
+"""Optuna's tree-structured Parzen estimator with the interface of our optimizers.
 
-It knows no gaps and no linear constraints: it is told what was asked, and what it asks is moved to the nearest setting
-that keeps the constraints.
+It knows no gaps and no linear constraints: it is told the requested values, and its suggestions are projected onto the
+constraints.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bomi.space.cells import Known
 
 
 class TreeParzen:
-    """A study of Optuna's, maximised; the parameters considered together (`multivariate`)."""
+    """An Optuna study that maximizes, with `multivariate` sampling."""
 
     def __init__(self, space: Space | Mapping[str, Any], seed: int, outcomes: int = 1) -> None:
         try:
@@ -28,7 +28,7 @@ class TreeParzen:
         self.space = space if isinstance(space, Space) else Space(space)
         self.distributions = {name: _distribution(p) for name, p in self.space.parameters.items()}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of versions that call `multivariate` experimental
+            warnings.simplefilter("ignore")  # some versions call `multivariate` experimental
             sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True)
         self.study = optuna.create_study(directions=["maximize"] * outcomes, sampler=sampler)
         self.count = 0
@@ -36,29 +36,29 @@ class TreeParzen:
     def tell(
         self, experiment: Mapping[str, object], outcome: Any, *, actual: Mapping[str, object] | None = None
     ) -> None:
-        """An experiment and its outcome, or several by name; gaps filled by whoever tells."""
+        """Tell an experiment and its outcome, or several by name; the caller has filled the gaps."""
         from optuna.trial import create_trial
 
         setting: dict[str, Any] = {**experiment, **(actual or {})}
         if any(value is None for value in setting.values()):
-            return  # a column without a single value: nothing to tell it
+            return  # a column without any value
         params = {name: self._ranked(name, value) for name, value in setting.items()}
         values = list(outcome.values()) if isinstance(outcome, Mapping) else [outcome]
         self.study.add_trial(create_trial(params=params, distributions=self.distributions, values=values))
 
     def ask(self) -> Suggestion:
-        """What it would try next."""
+        """The next suggestion."""
         from optuna.trial import TrialState
 
         trial = self.study.ask(self.distributions)
         wanted = {name: self._unranked(name, value) for name, value in trial.params.items()}
-        self.study.tell(trial, state=TrialState.FAIL)  # told anew, as it was carried out
+        self.study.tell(trial, state=TrialState.FAIL)  # `tell` adds it again with the actual values
         self.count += 1
         place = self.space.project(self.space.to_unit(wanted)[None])[0]
         return Suggestion(str(self.count), self.space.setting(place))
 
     def best(self) -> Front:
-        """The best setting it was told, or those that no other beats."""
+        """The best setting that was told, or the undominated ones."""
         trials = self.study.best_trials
         settings = [{name: self._unranked(name, value) for name, value in trial.params.items()} for trial in trials]
         each = tuple(Best(setting, None, None, setting, True) for setting in settings)

@@ -1,4 +1,4 @@
-"""BoTorch: the completed worlds as a model that its acquisitions and `optimize_acqf` take."""
+"""BoTorch: the completed worlds as a model for its acquisition functions and `optimize_acqf`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ __all__ = ["MixturePosterior", "WorldsModel"]
 
 
 class WorldsModel(Mixture):
-    """What an optimizer has learned, as one BoTorch model of f: a mixture over the worlds that its gaps allow.
+    """What an optimizer has learned, as one BoTorch model of f: a mixture over the worlds.
 
-    Inputs are places of the unit cube, `optimizer.space.to_unit(setting)`. Outcomes are the optimizer's targets:
-    scaled to be about one in size, tails drawn in where they are heavy, and larger is better whatever the goal, as
-    BoTorch has it. `to_targets` and `to_outcomes` convert; the map is monotone but not always linear, so convert
-    samples and quantiles, not variances. Pending experiments are not part of it: give them as `X_pending`.
+    Inputs are points of the unit cube, `optimizer.space.to_unit(setting)`. Outcomes are the optimizer's targets:
+    standardized, with heavy tails warped, and larger is better whatever the goal, as BoTorch expects. `to_targets` and
+    `to_outcomes` convert. The outcome transform is monotone but not always linear, so convert samples and quantiles,
+    not variances. The model is not conditioned on pending experiments: pass them as `X_pending`.
 
-    Of several outcomes it is the first, or the one named `outcome`.
-    `WorldsModel(completed)` takes worlds of your own, `bomi.impute.completed.Completed`; their targets are taken as
-    they are.
+    With several outcomes it is a model of the first, or of the one named `outcome`.
+    `WorldsModel(completed)` takes your own worlds, `bomi.impute.completed.Completed`, with their targets as they are.
     """
 
     def __init__(self, source: Optimizer | Completed, outcome: str | None = None) -> None:
@@ -41,7 +40,7 @@ class WorldsModel(Mixture):
         self._scaling, self._sign = scaling, sign
 
     def to_targets(self, outcomes: Tensor) -> Tensor:
-        """Outcomes in the user's unit as the model has them."""
+        """Outcomes in the user's unit as targets of the model."""
         return self._scaling.to_targets(self._sign * torch.as_tensor(outcomes, dtype=torch.float64))
 
     def to_outcomes(self, targets: Tensor) -> Tensor:

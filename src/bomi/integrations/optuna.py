@@ -1,8 +1,8 @@
 """Optuna: a sampler that learns from trials with gaps, and a record of what really happened in a trial.
 
-The sampler keeps nothing but its seed. Before each trial it reads the study, so that the study's storage is all there
-is to know: any number of workers share it, a restart goes on, and a copy or a pickle of the sampler is as good as the
-original. A parameter that a trial lacks is a gap; running trials are pending experiments. A study of several objectives
+The sampler stores only its seed. It reads the study before each trial, so the study's storage holds the whole state:
+any number of workers can share it, a study can be resumed, and a copy or a pickle of the sampler is as good as the
+original. A parameter that a trial lacks is a gap. Running trials are pending experiments. A study of several objectives
 is an optimizer of several outcomes.
 """
 
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 ACTUAL = "bomi.actual"  # the user attribute that holds what really happened
-GAVE_NOTHING = "bomi.failed"  # the user attribute of an experiment that was made and gave no outcome
-GAP = "gap."  # the column prefix of `actual_frame` that says what is not known exactly
+GAVE_NOTHING = "bomi.failed"  # the user attribute of an experiment that was made and failed
+GAP = "gap."  # the prefix of the columns of `actual_frame` that mark gaps
 
 
 class BomiSampler(BaseSampler):
     """Suggests parameters as `bomi.Optimizer` does, from trials that may have gaps.
 
     Without a search space it takes the union of the parameters seen in the study's trials, each with its latest
-    distribution; what a trial asks for beyond that is drawn at random. `method` is as for `bomi.Optimizer`. A study
-    that is run one trial after another with the same seed repeats itself, after a restart too.
+    distribution. A parameter that is not in this union is drawn at random. `method` is as for `bomi.Optimizer`. A
+    study that runs one trial after another is reproducible with the same seed, even when it is resumed.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class BomiSampler(BaseSampler):
         self._search_space = None if search_space is None else dict(search_space)
         self._method = method
         self._seed = secrets.randbits(32) if seed is None else seed
-        Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # a wrong name or seed is told now, not in a trial
+        Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # a wrong name or seed is an error now, not in a trial
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """A trial that begins has no record yet: Optuna hands that of a lost worker's trial on to its repetition."""
+        """Clear the record of a new trial: Optuna copies that of a lost worker's trial to its repetition."""
         blank: dict[str, Any] = {ACTUAL: {}, GAVE_NOTHING: False}
         for name in blank:
             if trial.user_attrs.get(name):
@@ -70,7 +70,7 @@ class BomiSampler(BaseSampler):
                 trial.user_attrs[name] = blank[name]
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """The given search space, or the union of what the trials have; without parameters of a single value."""
+        """The given search space, or the union over the trials; without parameters that have a single value."""
         space = self._search_space
         if space is None:
             space = {name: d for one in study.get_trials(deepcopy=False) for name, d in one.distributions.items()}
@@ -85,22 +85,22 @@ class BomiSampler(BaseSampler):
         optimizer = self._optimizer(study, search_space, trial.number)
         try:
             suggestion = optimizer.ask()
-        except SuggestionError:  # every setting of a small space is running: a repetition, drawn at random
+        except SuggestionError:  # every setting of a small space is running: repeat one at random
             return {}
         return {name: _from_known(search_space[name], value) for name, value in suggestion.items()}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A random value, for a parameter that the search space does not hold."""
+        """A random value, for a parameter that is not in the search space."""
         seed = np.random.SeedSequence([self._seed, trial.number, *param_name.encode()]).generate_state(1)[0]
         return RandomSampler(int(seed)).sample_independent(study, trial, param_name, param_distribution)
 
     def optimizer(self, study: Study) -> Optimizer:
         """An optimizer that has been told the study's trials: for `best`, `gaps`, `predict` and `bomi.analysis.plots`.
 
-        Categories are named by their text. Its rows have the trials' numbers as ids, its outcomes the study's metric
-        names; where these are not set, the only one is `value`, and several are `value_0`, `value_1` and so on.
+        Categories are named by their text. The ids of its rows are the trials' numbers. The names of its outcomes are
+        the study's metric names; without these, one outcome is `value`, and several are `value_0`, `value_1` and so on.
         """
         search_space = self.infer_relative_search_space(study, _NO_TRIAL)
         if not search_space:
@@ -110,9 +110,9 @@ class BomiSampler(BaseSampler):
     def _optimizer(
         self, study: Study, search_space: Mapping[str, BaseDistribution], number: int | None = None
     ) -> Optimizer:
-        """One that knows all trials but that of this number, which also decides on its chance.
+        """An optimizer that knows all trials except the one of this number, which is also part of its seed.
 
-        No two trials have the same number, so that workers with the same seed ask for different points.
+        No two trials have the same number, so workers with the same seed ask for different points.
         """
         space = Space({name: _parameter(name, distribution) for name, distribution in search_space.items()})
         seed = self._seed if number is None else int(np.random.SeedSequence([self._seed, number]).generate_state(1)[0])
@@ -140,12 +140,12 @@ def record_actual(
     failed: bool = False,
     study: Study | None = None,
 ) -> None:
-    """Say what really happened in a trial, before its outcome is told: `{"temperature": None, "time": 912.0}`.
+    """Record what really happened in a trial, before its outcome is told: `{"temperature": None, "time": 912.0}`.
 
-    None is unknown; `bomi.Normal(300, 15)`, "300±15" or "290..310" are known roughly; parameters that went as asked
-    need not be named. `failed=True` says that the experiment was made and gave no outcome: it teaches where experiments
-    succeed, however its trial ends. It is kept in the trial's user attributes. A trial can be given by its number, with
-    its study.
+    None is unknown; `bomi.Normal(300, 15)`, "300±15" or "290..310" are known roughly. Parameters that went as requested
+    need not be named. `failed=True` says that the experiment was made and failed: the model learns from it where
+    experiments succeed, however the trial ends. The record is kept in the trial's user attributes. A trial can be given
+    by its number, with its study.
     """
     if isinstance(trial, int) and study is not None:
         known: Trial | FrozenTrial = _numbered(study, trial)
@@ -162,7 +162,7 @@ def record_actual(
     strange = [name for name in actual if name not in asked]
     if strange:
         raise StudyError(
-            f"trial {number} has not been asked for {', '.join(map(repr, strange))}; "
+            f"trial {number} has no parameter {', '.join(map(repr, strange))}; "
             f"it has {', '.join(asked) or 'no parameters yet'}"
         )
     record = {name: _to_json(number, name, asked[name], value) for name, value in actual.items()}
@@ -177,17 +177,17 @@ def record_actual(
                 study._storage.set_trial_user_attr(known._trial_id, name, value)
     except optuna.exceptions.UpdateFinishedTrialError:
         raise StudyError(
-            f"trial {number} is finished, and Optuna keeps finished trials as they are: "
+            f"trial {number} is finished, and Optuna does not change finished trials: "
             "call record_actual before study.tell, or before the objective returns"
         ) from None
 
 
 def actual_frame(study: Study) -> pd.DataFrame:
-    """The trials as a table: of each parameter what was recorded, what was asked, and whether there is a gap.
+    """The trials as a table: for each parameter the recorded value, the requested value, and whether there is a gap.
 
     Columns are `number`, `state`, `value` (or the outcomes as `BomiSampler.optimizer` names them), and for each
-    parameter `x`, `asked.x` and `gap.x`. A gap is a value not known exactly; of a trial recorded as failed the outcomes
-    are `failed`. `Optimizer.tell` takes the rows of complete trials, and those that say `failed`.
+    parameter `x`, `asked.x` and `gap.x`. A gap is a value not known exactly. A trial recorded as failed has `failed` as
+    its outcomes. `Optimizer.tell` accepts the rows of complete and of failed trials.
     """
     trials = study.get_trials(deepcopy=False)
     distributions = {name: d for trial in trials for name, d in trial.distributions.items()}
@@ -208,10 +208,10 @@ def actual_frame(study: Study) -> pd.DataFrame:
 
 
 def actual_figure(study: Study, sampler: BomiSampler | None = None) -> Figure:
-    """What was asked and what happened, trial by trial, one panel a parameter; a plotly figure.
+    """What was requested and what happened, trial by trial, with one panel for each parameter; a plotly figure.
 
-    "unknown" is a value not known exactly: its bar goes from 5 % to 95 % of what it may have been, with its middle;
-    of a category it is the likeliest value. `sampler` works the gaps out; by default one with seed 0.
+    "unknown" is a value not known exactly. Its bar goes from its 5 % to its 95 % quantile, around its median; for a
+    category it is the most probable value. `sampler` infers the gaps; by default it is one with seed 0.
     """
     from plotly.subplots import make_subplots
 
@@ -257,7 +257,7 @@ def actual_figure(study: Study, sampler: BomiSampler | None = None) -> Figure:
     return figure
 
 
-_KINDS = {  # colours that also the colour-blind tell apart (P. Tol), and plotly's symbols
+_KINDS = {  # colours that colour-blind people can distinguish (P. Tol), and plotly's symbols
     "what was asked": ("#bbbbbb", "circle-open"),
     "as asked": ("#4477aa", "circle"),
     "otherwise": ("#228833", "diamond"),
@@ -266,7 +266,7 @@ _KINDS = {  # colours that also the colour-blind tell apart (P. Tol), and plotly
 
 
 def _points(optimizer: Optimizer) -> pd.DataFrame:
-    """What `actual_figure` shows: trial, parameter, kind, value, and how far it reaches above and below."""
+    """The points of `actual_figure`: trial, parameter, kind, value, and how far the bar reaches above and below."""
     instead, went, recorded, unknown = _KINDS
     draws = {(gap.row, gap.parameter): gap.draws for gap in optimizer.gap_draws()}
     found = []
@@ -289,7 +289,7 @@ def _points(optimizer: Optimizer) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["trial", "parameter", "kind", "value", "below", "above"])
 
 
-# --- between Optuna's words and ours ----------------------------------------------------------------------------------
+# --- between Optuna's terms and ours ----------------------------------------------------------------------------------
 
 
 def _objectives(study: Study, parameters: Collection[str]) -> dict[str, str]:
@@ -311,7 +311,7 @@ def _numbered(study: Study, number: int) -> FrozenTrial:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """The name, or with underscores after it one that is not taken, nor is the column of its standard errors."""
+    """The name, with underscores appended until neither it nor the column of its standard errors is taken."""
     while name in taken or name + ERROR in taken:
         name += "_"
     return name
@@ -328,7 +328,7 @@ def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
 
 
 def _labels(distribution: CategoricalDistribution) -> list[str]:
-    """The choices' texts; numbered where two are the same, or where one reads as unknown."""
+    """The choices as text; numbered if two are the same, or if one reads as unknown."""
     labels = [cells.text(c) if isinstance(c, Known) else str(c) for c in distribution.choices]
     try:
         Categorical(labels)
@@ -338,7 +338,7 @@ def _labels(distribution: CategoricalDistribution) -> list[str]:
 
 
 def _to_known(trial: FrozenTrial, name: str, distribution: BaseDistribution, value: Any) -> Known:
-    """Optuna's value as ours: of a category its label."""
+    """Optuna's value as ours; a category becomes its label."""
     if not isinstance(distribution, CategoricalDistribution):
         return value  # type: ignore[no-any-return]
     if value not in distribution.choices:
@@ -373,7 +373,7 @@ def _to_json(number: int, name: str, distribution: BaseDistribution, value: Any)
 
 
 def _cell(trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Cell:
-    """What is known of a parameter: what was recorded, else what was asked, else nothing."""
+    """What is known of a parameter: the recorded value, else the requested one, else nothing."""
     record = trial.user_attrs.get(ACTUAL, {})
     value = record[name] if name in record else trial.params.get(name, ...)
     if value is ... or (value is None and name in record):
@@ -387,7 +387,7 @@ def _cell(trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Cell
 
 
 def _cells(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Cell]:
-    """What is known of each parameter, and what was asked."""
+    """What is known of each parameter, and the requested values."""
     recorded = {name: _cell(trial, name, distribution) for name, distribution in search_space.items()}
     asked = {
         RESERVED + name: _to_known(trial, name, distribution, trial.params[name])
@@ -398,12 +398,12 @@ def _cells(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> 
 
 
 def _failed(trial: FrozenTrial) -> bool:
-    """Whether it was recorded as an experiment without an outcome; one that awaits its repetition was not made yet."""
+    """Whether it was recorded as failed; a trial that waits for its repetition has not been made yet."""
     return bool(trial.user_attrs.get(GAVE_NOTHING)) and trial.state is not TrialState.WAITING
 
 
 def _outcomes(trial: FrozenTrial, objectives: Collection[str]) -> dict[str, object]:
-    """What a trial teaches of each objective: a failure, or what is a number of a complete trial's values."""
+    """The outcome of each objective: a failure, or the finite values of a complete trial."""
     if _failed(trial):
         return dict.fromkeys(objectives, FAILED)
     values = trial.values if trial.state is TrialState.COMPLETE else ()

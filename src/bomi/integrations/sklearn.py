@@ -1,7 +1,7 @@
-"""scikit-learn: imputers for a Pipeline, those of bomi that scikit-learn has nothing like.
+"""scikit-learn: bomi's imputers for a Pipeline, as far as scikit-learn has none of its own.
 
-The methods `mean` and `knn` are scikit-learn's own `SimpleImputer` and `KNNImputer`; `drop` and `suggest` fill nothing.
-All columns are numbers, NaN is a gap, and a column without a single value is filled with 0.
+For the methods `mean` and `knn` use scikit-learn's `SimpleImputer` and `KNNImputer`; `drop` and `suggest` fill nothing.
+All columns are numbers, NaN is a gap, and a column without any value is filled with 0.
 
     X  (n, d) the table      unit  (n, d) the same with each column's range as [0, 1]      Q draws
 """
@@ -29,7 +29,7 @@ from bomi.space import Array, Real, Space
 
 
 class _Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What the imputers share: the columns' ranges, and that only gaps are filled."""
+    """What the imputers share: they keep the columns' ranges and fill only gaps."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table; `y` is not used."""
@@ -50,7 +50,7 @@ class _Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: 
         return np.array(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
 
     def _unit(self, X: Array) -> Array:
-        """The table in the unit cube of its own ranges, which are kept."""
+        """The table in the unit cube of its own ranges, which are stored."""
         nothing = np.isnan(X).all(0)
         known = np.where(nothing, 0.0, X)
         low, high = np.nanmin(known, 0), np.nanmax(known, 0)
@@ -84,8 +84,8 @@ class ModeImputer(_Imputer):
 class MatrixFactorizationImputer(_Imputer):
     """A gap is filled by Bayesian matrix factorization (BPMF; Salakhutdinov and Mnih 2008), averaged over chains.
 
-    `fit` draws the factors of the columns; the factor of a row, known or new, is then its mean given the values that
-    the row has. Settings are those of the method `bomi`.
+    `fit` draws the factors of the columns. The factor of a row, known or new, is then its mean given the values that
+    the row has. The settings are those of the method `bomi`.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class MatrixFactorizationImputer(_Imputer):
         self.random_state = random_state
 
     def _learn(self, X: Array) -> None:
-        MatrixFactorization(self.worlds, self.rank, self.noise, self.sweeps)  # checks them
+        MatrixFactorization(self.worlds, self.rank, self.noise, self.sweeps)  # checks the settings
         self._prior = Prior(rank=self.rank, noise=self.noise)
         self._chains = matrix_factorization.run_chains(
             torch.from_numpy(self._unit(X)),
@@ -123,11 +123,11 @@ class MatrixFactorizationImputer(_Imputer):
 
 
 class PosteriorImputer(_Imputer):
-    """A gap is filled with its mean given the row's outcome y and its other columns, as the method `posterior` has it.
+    """A gap is filled with its mean given the row's outcome y and its other columns, as in the method `posterior`.
 
-    `fit_transform(X, y)` uses the outcomes of a table; its draws are kept in `worlds_` (Q, n, d), for those who want
-    to go on with each of them rather than with a mean. `transform` is for rows whose outcome is not known: it fills
-    with the mean given the other columns alone.
+    `fit_transform(X, y)` uses the outcomes of a table. Its draws are kept in `worlds_` (Q, n, d), if you want to use
+    each of them rather than their mean. `transform` is for rows without an outcome: it fills a gap with the mean given
+    the other columns alone.
     """
 
     def __init__(self, *, worlds: int = 20, random_state: int | np.random.RandomState | None = None) -> None:
@@ -135,7 +135,7 @@ class PosteriorImputer(_Imputer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from a table and its outcomes, which are needed."""
+        """Learn from a table and its outcomes, which are required."""
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=True)
         unit = torch.from_numpy(self._unit(X))
         space = Space({f"x{j}": Real(0, 1) for j in range(unit.shape[1])})

@@ -3,9 +3,9 @@
     from bomi.benchmarks.robot import Robot
     Robot().measure(3100, 3900, 4900, velocity=450)
 
-It has ten seconds. If it is late, overturns or is stuck it drills where it stands, so the place that was asked for is
-not always the place of the measurement. MuJoCo moves it; the extra `bomi[robot]` brings it. The scene, its scale and
-the copper are this package's own: see `scene` and `copper`.
+It has ten seconds. If it is late, overturns or is stuck, it drills where it stands, so the place of the measurement is
+not always the requested place. MuJoCo simulates it; the extra `bomi[robot]` installs MuJoCo. The scene, its scale and
+the copper are our own: see `scene` and `copper`.
 """
 
 from bomi.benchmarks.robot.copper import CopperField, read_copper, synthetic_copper

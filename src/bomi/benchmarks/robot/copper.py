@@ -1,8 +1,8 @@
-"""The copper underground: samples along drill holes, and what lies between them.
+"""The copper underground: samples along drill holes, and interpolation between them.
 
 The experiment of Luong et al. 2020 measures copper in the Brenda Mines data set (1,800 drill-core samples, the richest
-1.024 % copper). We cannot ship it. `synthetic_copper` makes samples of the same shape from a seed, `read_copper` reads
-your copy. Between the samples copper is their average, weighted by inverse distance (Shepard 1968).
+1.024 % copper). We cannot ship it. `synthetic_copper` makes samples of the same shape from a seed, and `read_copper`
+reads your copy. Copper is interpolated by inverse distance (Shepard 1968).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bomi.errors import BenchmarkError
 
 HOLES, SAMPLES = 90, 20  # of the synthetic field
 RICHEST = 1.024  # % copper
-# Ore bodies: place, size and grade. The richest is as far from the robot's start as can be, a poorer one on the way.
+# Ore bodies: place, size and grade. The richest is as far as possible from the start; a poorer one is on the way.
 BODIES = (
     ((4080.0, 5330.0, 4750.0), (420.0, 420.0, 330.0), 1.0),
     ((3800.0, 3000.0, 5100.0), (300.0, 300.0, 260.0), 0.40),
@@ -34,13 +34,13 @@ WAVES, WAVE_LENGTH, ROUGHNESS, NUGGET = 200, 450.0, 0.5, 0.15
 SMOOTHING, POWER = 120.0, 5.0  # units of the mine; how quickly a sample's weight falls with distance
 
 COLUMNS = ("X", "Y", "Z", "Cu%", "Mo%", "length", "From", "To")
-"""The columns of a file under a line of names; the first four are used."""
+"""The columns of a file, named in its header; the first four are used."""
 USED = COLUMNS[:4]
 
 
 @dataclass(frozen=True, eq=False)
 class CopperField:
-    """Copper (%) known at places, and everywhere between them."""
+    """Copper (%) at sampled places, interpolated elsewhere."""
 
     places: FloatArray  # (n, 3): X, Y, Z
     copper: FloatArray  # (n,)
@@ -49,7 +49,7 @@ class CopperField:
         """Copper at one place.
 
         sum_i w_i c_i / sum_i w_i, with w_i = (d_i^2 + s^2)^(-p/2) for the sample c_i at distance d_i. The smoothing
-        s rounds off the needle that a sample would be.
+        s keeps a sample from being a needle.
         """
         square = ((self.places - np.array([x, y, z])) ** 2).sum(axis=1)
         weights = (square + SMOOTHING**2) ** (-POWER / 2)
@@ -57,7 +57,7 @@ class CopperField:
 
     @property
     def digest(self) -> str:
-        """A few letters that tell this field from another."""
+        """A short fingerprint of this field."""
         return digest(self.places, self.copper)[:8]
 
 
@@ -90,10 +90,10 @@ def synthetic_copper(seed: int = 2) -> CopperField:
 
 
 def read_copper(path: Path | str) -> CopperField:
-    """The samples of a file with the columns X, Y, Z, Cu%, Mo%, length, From, To under a line of names.
+    """The samples of a file whose header has the columns X, Y, Z, Cu%, Mo%, length, From, To.
 
-    Commas, semicolons, tabs or spaces separate the columns. X, Y, Z and Cu are found by their names, or in the first
-    four columns if the file has other names for all of them. A mistake is told with its line and column.
+    Commas, semicolons, tabs or spaces separate the columns. X, Y, Z and Cu are found by name, or in the first four
+    columns if none of these names occurs. An error names the line and the column.
     """
     path = Path(path)
     try:

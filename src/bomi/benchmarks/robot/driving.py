@@ -1,6 +1,6 @@
-"""One drive: the robot follows its way by pure pursuit until it arrives, or until it will not.
+"""One drive: the robot follows its path by pure pursuit until it arrives or cannot go on.
 
-R. C. Coulter, Implementation of the Pure Pursuit Path Tracking Algorithm (1992): steer on the arc that meets the way
+R. C. Coulter, Implementation of the Pure Pursuit Path Tracking Algorithm (1992): steer on the arc that meets the path
 a fixed distance ahead. Everything is deterministic: the same query gives the same bits.
 """
 
@@ -28,14 +28,14 @@ AHEAD, STRIDE = 0.15, 0.01  # m: what it steers towards; between the points of t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drive:
-    """How a drive ended, and the way there; places are (X, Y) in the units of the mine."""
+    """How a drive ended, and its path; places are (X, Y) in the units of the mine."""
 
     outcome: str  # one of OUTCOMES
     x: float  # where the robot stands in the end
     y: float
     seconds: float  # how long it drove
-    snapped: bool  # whether a tree stood at the goal, so that the way ends beside it
-    planned: FloatArray = field(repr=False)  # (m, 2) the corners of the planned way
+    snapped: bool  # whether a tree stood at the goal, so that the path ends beside it
+    planned: FloatArray = field(repr=False)  # (m, 2) the corners of the planned path
     path: FloatArray = field(repr=False)  # (n, 2) where it was, every 20 ms
     poses: FloatArray = field(repr=False)  # (n, q) positions of the model's joints at these moments
 
@@ -46,7 +46,7 @@ class Drive:
 
 
 def drive(model: Any, corners: FloatArray, velocity: float, *, snapped: bool = False) -> Drive:
-    """Follow a way, given by its corners in metres (m, 2), with the wheels at `velocity` degrees a second."""
+    """Follow a path, given by its corners in metres (m, 2), with the wheels at `velocity` degrees a second."""
     mujoco = load_mujoco()
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -82,7 +82,7 @@ def drive(model: Any, corners: FloatArray, velocity: float, *, snapped: bool = F
 
 
 def _points(corners: FloatArray) -> FloatArray:  # (m, 2) -> (n, 2)
-    """Points along the way, about STRIDE apart."""
+    """Points along the path, about STRIDE apart."""
     lengths = np.hypot(*np.diff(corners, axis=0).T)
     along = np.concatenate([[0.0], np.cumsum(lengths)])
     wanted = np.linspace(0, along[-1], max(math.ceil(along[-1] / STRIDE), 1) + 1)
@@ -90,7 +90,7 @@ def _points(corners: FloatArray) -> FloatArray:  # (m, 2) -> (n, 2)
 
 
 def _progress(way: FloatArray, at: int, here: FloatArray) -> int:
-    """The nearest point of the way that is not behind; a little ahead is searched, not where the way comes by again."""
+    """The nearest point of the path that is not behind, among those a little ahead: the path may cross itself."""
     near = way[at : at + 2 * round(AHEAD / STRIDE)]
     return at + int(np.argmin(np.hypot(*(near - here).T)))
 

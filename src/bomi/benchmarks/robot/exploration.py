@@ -1,4 +1,4 @@
-"""The robot, ready to be sent somewhere."""
+"""The robot and its measurements."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ FILE_VARIABLE = "BOMI_BRENDA_FILE"
 
 
 class Robot:
-    """A robot at its start, over copper of which it knows nothing.
+    """A robot at its start, over unknown copper.
 
-    `copper` is a file of samples (see `read_copper`); without it, the one that the environment variable
+    `copper` is a file of samples (see `read_copper`). By default it is the file that the environment variable
     BOMI_BRENDA_FILE names, or else the synthetic field.
     """
 
     def __init__(self, copper: Path | str | None = None) -> None:
-        load_mujoco()  # better told now than at the first drive
+        load_mujoco()  # raises an error now rather than at the first drive
         file = copper or os.environ.get(FILE_VARIABLE)
         self.copper: CopperField = read_copper(file) if file else synthetic_copper()
 
@@ -41,7 +41,7 @@ class Robot:
         return self._drive(*_checked(X=x, Y=y, velocity=velocity))
 
     def measure(self, x: float, y: float, z: float, velocity: float) -> float:
-        """Drive towards (x, y), drill to z where the robot then stands, and say how much copper (%) is there."""
+        """Drive towards (x, y), drill to z where the robot then stands, and return the copper (%) there."""
         return self.survey(x, y, z, velocity)[1]
 
     def survey(self, x: float, y: float, z: float, velocity: float) -> tuple[Drive, float]:
@@ -51,7 +51,7 @@ class Robot:
         return drive, self.copper.at(*drive.place, z)
 
     def render(self, drive: Drive | None = None, *, height: int = 800) -> NDArray[np.uint8]:
-        """The scene from above, (height, width, 3): planned and driven way, and the robot where the drive ended."""
+        """The scene from above, (height, width, 3): planned and driven path, and the robot where the drive ended."""
         from bomi.benchmarks.robot import pictures
 
         return pictures.render(_model(), scene(), drive, height=height)
@@ -59,7 +59,7 @@ class Robot:
     def animate(
         self, drive: Drive, path: Path | str, *, height: int = 400, done: Callable[[int, int], None] | None = None
     ) -> Path:
-        """Write the drive as a moving picture, a GIF; `done(frames, all)` is called after each frame."""
+        """Write the drive as an animated GIF; `done(frames, all)` is called after each frame."""
         from bomi.benchmarks.robot import pictures
 
         return pictures.animate(_model(), scene(), drive, Path(path), height=height, done=done)
@@ -86,10 +86,10 @@ def _checked(**values: object) -> FloatArray:
     for name, value in values.items():
         low, high = BOUNDS[name]
         try:
-            number = float(value)  # type: ignore[arg-type]  # what is no number ends below
+            number = float(value)  # type: ignore[arg-type]  # anything but a number is refused below
         except (TypeError, ValueError):
             number = math.nan
-        if not low <= number <= high:  # so is NaN
+        if not low <= number <= high:  # false for NaN too
             raise BenchmarkError(f"{name} must be a number from {low:g} to {high:g}, but got {value!r}")
         numbers.append(number)
     return np.array(numbers)

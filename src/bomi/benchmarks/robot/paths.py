@@ -1,7 +1,7 @@
-"""The way from the start to a place, around the trees.
+"""The path from the start to a place, around the trees.
 
-The shortest way over a grid, with corners cut wherever the straight line is free. Every drive begins at the same
-place, so one tree of shortest ways (Dijkstra 1959) serves all of them.
+It is the shortest path over a grid, with corners cut wherever the straight line is free. Every drive begins at the same
+place, so one tree of shortest paths (Dijkstra 1959) serves all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLEARANCE = 0.125  # between the robot's middle and a trunk
 
 
 class Planner:
-    """Ways over one scene; places in metres."""
+    """Paths over one scene; places in metres."""
 
     def __init__(self, ground: Scene) -> None:
         self._trees = ground.trees[:, :2]
@@ -32,7 +32,7 @@ class Planner:
         self._before, self._reachable = before[0], np.isfinite(distance[0])
 
     def plan(self, goal: FloatArray) -> FloatArray:  # (2,) -> (m, 2)
-        """The corners of the way from the start; its end is the goal, or the nearest free ground if a tree is there."""
+        """The corners of the path from the start to the goal, or to the nearest free ground if a tree is there."""
         away = np.hypot(*(self._nodes - goal).T)
         node = int(np.argmin(np.where(self._reachable, away, np.inf)))
         end = goal if self._free(goal[None])[0] and self._clear(self._nodes[node], goal) else self._nodes[node]
@@ -44,7 +44,7 @@ class Planner:
         return self._straightened(way[::-1])
 
     def _straightened(self, way: list[FloatArray]) -> FloatArray:  # -> (m, 2)
-        """The same way with every corner cut that can be."""
+        """The same path with every possible corner cut."""
         corners, here = [way[0]], 0
         while here < len(way) - 1:
             here = next(k for k in range(len(way) - 1, here, -1) if k == here + 1 or self._clear(way[here], way[k]))

@@ -1,6 +1,6 @@
-"""Pictures of the robot: the scene from above with its ways, a moving picture of a drive, and maps.
+"""Pictures of the robot: the scene from above with the paths, an animation of a drive, and maps.
 
-MuJoCo draws without a window, by EGL or OSMesa; where neither is there, the error names the packages.
+MuJoCo draws without a window, by EGL or OSMesa; if both are missing, the error names the packages.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, VERMILION, INK = "#0072B2", "#D55E00", "#222222"  # Okabe and Ito's, told apart by every eye
+BLUE, VERMILION, INK = "#0072B2", "#D55E00", "#222222"  # by Okabe and Ito, for colour-blind readers too
 PLANNED, DRIVEN = (0.0, 0.45, 0.70, 1.0), (0.84, 0.37, 0.0, 1.0)  # the same for MuJoCo
-FRAMES = 10  # of a moving picture, for one second
-ABOVE = 0.5  # m: the ways are drawn over the tree tops
+FRAMES = 10  # frames a second of an animation
+ABOVE = 0.5  # m: the paths are drawn above the tree tops
 LARGEST = 2000  # pixels
 
 
 def render(model: Any, ground: Scene, drive: Drive | None, *, height: int) -> NDArray[np.uint8]:
-    """The scene from above, (height, width, 3), with the ways of a drive and the robot at its end."""
+    """The scene from above, (height, width, 3), with the paths of a drive and the robot at its end."""
     with _camera(model, ground, height) as shoot:
         return shoot(drive, len(drive.path) - 1 if drive else 0)
 
@@ -44,13 +44,13 @@ def render(model: Any, ground: Scene, drive: Drive | None, *, height: int) -> ND
 def animate(
     model: Any, ground: Scene, drive: Drive, path: Path, *, height: int, done: Callable[[int, int], None] | None
 ) -> Path:
-    """The drive as a GIF, in real time; its last picture stays for a second and a half."""
+    """The drive as a GIF, in real time; its last frame stays for a second and a half."""
     from PIL import Image
 
     moments = [*range(0, len(drive.path), round(1 / FRAMES / CONTROL)), len(drive.path) - 1]
     frames: list[Any] = []
     with _camera(model, ground, height) as shoot:
-        # One palette for all, so that what does not move is stored once; the last picture has every colour.
+        # One palette for all frames, so that still parts are stored once; the last frame has every colour.
         palette = Image.fromarray(shoot(drive, moments[-1])).quantize(96)
         for moment in moments:
             image = Image.fromarray(shoot(drive, moment))
@@ -67,7 +67,7 @@ def animate(
 
 @contextmanager
 def _camera(model: Any, ground: Scene, height: int) -> Iterator[Callable[[Drive | None, int], NDArray[np.uint8]]]:
-    """A function that makes the picture of a moment of a drive."""
+    """A function that draws one moment of a drive."""
     if not 16 <= height <= LARGEST:
         raise BenchmarkError(f"a picture's height must be from 16 to {LARGEST} pixels, but got {height}")
     mujoco = load_mujoco()
@@ -101,7 +101,7 @@ def _camera(model: Any, ground: Scene, height: int) -> Iterator[Callable[[Drive 
 
 
 def _draw_way(scene: Any, way: FloatArray, colour: tuple[float, ...], radius: float, height: float) -> None:
-    """Add a line over the corners (m, 2) to what is drawn."""
+    """Add a line through the corners (m, 2) to the scene."""
     mujoco = load_mujoco()
     corners = np.column_stack([way, np.full(len(way), height)])
     capsule = mujoco.mjtGeom.mjGEOM_CAPSULE
@@ -114,7 +114,7 @@ def _draw_way(scene: Any, way: FloatArray, colour: tuple[float, ...], radius: fl
 
 
 def _open(model: Any, width: int, height: int) -> tuple[Any, Any]:
-    """What MuJoCo draws into: as MUJOCO_GL says, else by EGL on Linux, which needs no display."""
+    """The contexts that MuJoCo draws into: as MUJOCO_GL says, else EGL on Linux, which needs no display."""
     mujoco = load_mujoco()
     wanted = os.environ.get("MUJOCO_GL", "").lower() or ("egl" if platform.system() == "Linux" else "")
     try:
@@ -124,10 +124,10 @@ def _open(model: Any, width: int, height: int) -> tuple[Any, Any]:
             context = module.GLContext(width, height)
             context.make_current()
         return context, mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
-    except Exception as error:  # each way of drawing fails in its own way where a library is missing
+    except Exception as error:  # each backend raises its own error if a library is missing
         raise BenchmarkError(
             "a picture of the robot needs EGL (on Debian and Ubuntu the package libegl1) or OSMesa (the package "
-            "libosmesa6, and the environment variable MUJOCO_GL=osmesa), though it drives without; MuJoCo says, with "
+            "libosmesa6, and the environment variable MUJOCO_GL=osmesa); driving needs neither. MuJoCo says, with "
             f"MUJOCO_GL={wanted or 'unset'}: {error}"
         ) from None
 
@@ -160,10 +160,10 @@ def scene_figure(ground: Scene, picture: NDArray[np.uint8], drive: Drive) -> Fig
 
 
 def copper_figure(field: CopperField, reached: dict[float, FloatArray], best: dict[float, float]) -> Figure:
-    """Copper from above and from the side, and what a velocity is worth.
+    """Copper from above and from the side, and the most copper that each velocity finds.
 
-    `reached` has for some velocities the places (n, 2) where the robot stopped, `best` for each velocity the most
-    copper that it measured anywhere.
+    `reached` holds the places (n, 2) where the robot stopped, for some velocities. `best` holds the most copper that
+    was measured anywhere, for each velocity.
     """
     from matplotlib.figure import Figure
 

@@ -1,7 +1,7 @@
 """The ground that the robot drives on: relief, bumps and trees, all from one seed, and its MuJoCo model.
 
-Lengths are metres here; the origin is the corner of the box with the least X and Y, the robot starts at the middle of
-its lower edge and looks along Y. `to_metres` and `to_units` lead from the mine's units and back.
+Lengths are in metres. The origin is the corner of the box with the smallest X and Y. The robot starts at the middle of
+the lower edge and looks along Y. `to_metres` and `to_units` convert from the mine's units and back.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BOUNDS = {
     "Z": (4330.96, 5467.46),
     "velocity": (200.0, 700.0),
 }
-"""Where it may be sent and drill, in the units of the mine, and the speed of its wheels in degrees a second."""
+"""Where the robot may be sent and drill, in the units of the mine, and the speed of its wheels in degrees a second."""
 
 SCALE = 3.0 / (BOUNDS["Y"][1] - BOUNDS["Y"][0])  # metres for one unit of the mine
 WIDTH, LENGTH = ((high - low) * SCALE for low, high in (BOUNDS["X"], BOUNDS["Y"]))
@@ -36,17 +36,17 @@ TREES, BUMPS, RELIEF = 30, 40, 0.05
 BUMP_HEIGHTS, BUMP_RADII, TRUNK_RADII = (0.010, 0.038), (0.05, 0.13), (0.015, 0.03)
 CLEARING = 0.30  # around the start, and between trunks
 
-WHEEL, TRACK, TORQUE = 0.04, 0.15, 0.2  # radius and distance of the wheels, and what their motors can do (N m)
+WHEEL, TRACK, TORQUE = 0.04, 0.15, 0.2  # radius and distance of the wheels (m), largest torque of the motors (N m)
 TIME_STEP = 0.002
 
 
 def to_metres(place: FloatArray) -> FloatArray:  # (..., 2) -> (..., 2)
-    """From (X, Y) of the mine."""
+    """Convert from (X, Y) of the mine."""
     return np.asarray((place - np.array([BOUNDS["X"][0], BOUNDS["Y"][0]])) * SCALE)
 
 
 def to_units(place: FloatArray) -> FloatArray:  # (..., 2) -> (..., 2)
-    """To (X, Y) of the mine."""
+    """Convert to (X, Y) of the mine."""
     return np.asarray(place / SCALE + np.array([BOUNDS["X"][0], BOUNDS["Y"][0]]))
 
 
@@ -58,7 +58,7 @@ class Scene:
     heights: FloatArray  # (rows, columns), from the corner (-MARGIN, -MARGIN), columns along x
 
     def height(self, place: FloatArray) -> float:  # (2,)
-        """Of the ground, at the nearest cell."""
+        """The height of the ground at the nearest cell."""
         column, row = np.rint((place + MARGIN) / CELL).astype(int)
         rows, columns = self.heights.shape
         return float(self.heights[np.clip(row, 0, rows - 1), np.clip(column, 0, columns - 1)])
@@ -66,14 +66,14 @@ class Scene:
 
 @functools.cache
 def scene(seed: int = 0) -> Scene:
-    """The same seed, the same ground."""
+    """The scene of a seed."""
     rng = np.random.default_rng(seed)
     columns, rows = (round((side + 2 * MARGIN) / CELL) + 1 for side in (WIDTH, LENGTH))
     x, y = np.meshgrid(np.arange(columns) * CELL - MARGIN, np.arange(rows) * CELL - MARGIN)
 
     relief = gaussian_filter(rng.normal(size=(rows, columns)), sigma=0.35 / CELL, mode="reflect")
     heights = RELIEF * (relief - relief.min()) / np.ptp(relief)
-    # Paraboloids: half a sphere would have a vertical rim.
+    # Bumps are paraboloids: a half sphere would have a vertical rim.
     for _ in range(BUMPS):
         place = rng.uniform((0, 0), (WIDTH, LENGTH))
         height, radius = rng.uniform(*BUMP_HEIGHTS), rng.uniform(*BUMP_RADII)
@@ -91,7 +91,7 @@ def scene(seed: int = 0) -> Scene:
 
 
 def load_mujoco() -> Any:
-    """The module, or an error that says how to get it."""
+    """The module `mujoco`, or an error that says how to install it."""
     try:
         return importlib.import_module("mujoco")
     except ImportError as error:
@@ -99,7 +99,7 @@ def load_mujoco() -> Any:
             f'the robot needs MuJoCo, which cannot be imported ({error}); install it with: pip install "bomi[robot]"'
         ) from None
     except (AttributeError, OSError, RuntimeError):
-        # What MUJOCO_GL wants for drawing is not there. Driving needs none of it.
+        # The library that MUJOCO_GL names for drawing is missing. Driving does not need it.
         wanted = os.environ.get("MUJOCO_GL", "")
         os.environ["MUJOCO_GL"] = "disable"
         try:
