@@ -1,4 +1,4 @@
-"""One thread for small tables: many small matrices gain nothing from more."""
+"""How the processor is used: one thread for small tables, and memory that is kept."""
 
 from __future__ import annotations
 
@@ -17,9 +17,19 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@cache
+def _keep_memory() -> None:
+    """Let glibc keep the memory of large arrays, of which it asks for again what it has given back a moment before.
+
+    That is a tenth of a suggestion. It keeps what is smaller than the largest block it has seen freed: this one.
+    """
+    torch.empty(2**25 - 2**16, dtype=torch.uint8)
+
+
 @contextmanager
 def single_threaded(rows: int) -> Iterator[None]:
     """Compute with one thread on a table of few rows; more lose a lot when other programs want the cores too."""
+    _keep_memory()
     if rows > SMALL:
         yield
         return

@@ -291,7 +291,9 @@ def test_how_far_equipment_strays_is_learned(far):
     error = (completed.inputs[:, 30:, 0] - actual).abs().mean()
     assert error < 0.3 * far + 0.003  # asked values are off by `far`
     priors = gap_priors(table, to_codes(table, table.inputs), 4)
-    priors = priors.learn_straying(completed.inputs[:, priors.rows].reshape(4, -1, 1), torch.Generator().manual_seed(1))
+    priors = priors.learn_execution(
+        completed.inputs[:, priors.rows].reshape(4, -1, 1), torch.Generator().manual_seed(1)
+    )
     centers = torch.tensor([*execution.CENTERS], dtype=torch.float64).abs()
     typical = (priors.pi[:, 0, :-1] * centers).sum(-1) / priors.pi[:, 0, :-1].sum(-1)
     assert typical.mean() == pytest.approx(far, rel=0.35)
@@ -301,7 +303,9 @@ def test_the_side_to_which_equipment_strays_is_learned_too():
     table, _ = strayed_table(0.1, 40, side=1)
     priors = gap_priors(table, to_codes(table, table.inputs), 4)
     completed = drawn(table, torch.Generator().manual_seed(0), worlds=4)
-    priors = priors.learn_straying(completed.inputs[:, priors.rows].reshape(4, -1, 1), torch.Generator().manual_seed(1))
+    priors = priors.learn_execution(
+        completed.inputs[:, priors.rows].reshape(4, -1, 1), torch.Generator().manual_seed(1)
+    )
     up = torch.tensor([center > 0 for center in execution.CENTERS])
     assert priors.pi[:, 0, :-1][:, up].sum(-1).mean() > 0.8
 

@@ -1,5 +1,6 @@
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -175,3 +176,17 @@ def test_weights_choose_among_what_is_undominated():
         for weights in ((1.0, 0.0), (0.0, 1.0), (0.5, 0.5))
     ]
     assert chosen == [0, 1, 2]
+
+
+@pytest.mark.parametrize("z", [-1e6, -2e4, -9e3, -37.0, -5.0, -1.001, -0.999, 0.0, 2.0, 30.0])
+def test_the_logarithm_of_the_expected_improvement_is_exact_far_into_the_tail(z):
+    """Against fifty digits: its value, and its gradient Phi(z) / h(z)."""
+    with mpmath.workdps(50):
+        density, below = mpmath.npdf(z), mpmath.erfc(-mpmath.mpf(z) / mpmath.sqrt(2)) / 2
+        h = density + z * below
+        value, slope = float(mpmath.log(h)), float(below / h)
+    at = torch.tensor(z, dtype=torch.float64, requires_grad=True)
+    found = acquisition.log_h(at)
+    (gradient,) = torch.autograd.grad(found, at)
+    assert found.item() == pytest.approx(value, rel=1e-12)
+    assert gradient.item() == pytest.approx(slope, rel=1e-6)

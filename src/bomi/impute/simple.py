@@ -1,4 +1,4 @@
-"""The plain ways: leave rows out, believe the asked value, fill with the column's mean or mode."""
+"""The plain ways: leave rows out, take the asked value, fill with the column's mean or mode."""
 
 from __future__ import annotations
 

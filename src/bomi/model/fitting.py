@@ -21,7 +21,7 @@ from bomi.model.kernels import Kernel, SquaredExponential
 
 NOISE_BOUNDS = (1e-6, 1.0)
 STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
-BEHIND = 30.0  # in log evidence: a start so far behind the best one does not climb
+BEHIND = 30.0  # in log evidence: a start so far behind the best one is not tried
 
 
 def fit(
@@ -48,7 +48,7 @@ def search(
 def propose_mode(pairs: Pairs, targets: Tensor, hyper: Tensor, worlds: Tensor, generator: torch.Generator) -> Tensor:
     """Hyper-parameters of some worlds after a visit to another mode, from which each may come back.  (w, k + 1)
 
-    It climbs from any start that is not hopelessly behind. So worlds share themselves out among the modes, by their
+    L-BFGS starts from any point that is not hopelessly behind. So worlds share themselves out among the modes, by their
     evidence and by how many starts lead there.
     """
     starts, _ = _starts(pairs, targets, keep=1, worlds=worlds, generator=generator)
@@ -118,7 +118,7 @@ def maximize_evidence(
 ) -> Tensor:
     """The best hyper-parameters that L-BFGS reaches in each world.
 
-    starts: (r, k + 1), worlds: (r,) in which each climbs, by default one in each -> (Q, k + 1), by world
+    starts: (r, k + 1), worlds: (r,) of each start, by default one in each -> (Q, k + 1), by world
     """
     bounds = [*pairs.kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
     low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
@@ -177,10 +177,10 @@ def _factorized(half: Tensor, parameters: Tensor, pairs: Pairs, targets: Tensor)
 def _starts(
     pairs: Pairs, targets: Tensor, *, keep: int, worlds: Tensor | None = None, generator: torch.Generator | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Points of the grid to climb from: at most `keep` in a world, and none that is hopelessly behind its best.
+    """Points of the grid to start from: at most `keep` in a world, and none that is hopelessly behind its best.
 
     The best ones of every noise level come first: what is called noise and what is explained are different modes, and
-    climbing takes the one further than the other. With a generator it is any of them.
+    L-BFGS takes the one further than the other. With a generator it is any of them.
     -> (r, k + 1), (r,) the world of each
     """
     worlds = torch.arange(len(pairs)) if worlds is None else worlds

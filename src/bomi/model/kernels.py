@@ -23,10 +23,6 @@ GPU_STRIP = 32_000_000
 NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
 TAILS = 3.0  # degrees of freedom by which one length differs from the others
 
-# glibc gives the memory of a large array back as soon as it is freed, to ask for it again and have it cleared a moment
-# later: a tenth of a suggestion. It keeps what is smaller than the largest block it has seen freed: this one.
-torch.empty(2**25 - 2**16, dtype=torch.uint8)
-
 Prepared: TypeAlias = tuple[Tensor, ...]
 Pullback: TypeAlias = Callable[[Tensor], Tensor]
 

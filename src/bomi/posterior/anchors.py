@@ -45,10 +45,10 @@ def draw_given(
     models = [AdditiveGP()(anchors.of(j).to(table.device), table.space) for j in range(len(outcomes))]
     known = to_codes(table, table.inputs)
     everything = prior_of(table, known, len(anchors.inputs))
-    if anchored is not None:  # what the anchors say of straying holds for the other rows too
+    if anchored is not None:  # what the anchors say of the execution error holds for the other rows too
         codes = known.expand(len(anchors.inputs), -1, -1).clone()
         codes[:, anchored] = to_codes(table, anchors.inputs)
-        everything = everything.learn_straying(take(codes, everything), rng, anchored)
+        everything = everything.learn_execution(take(codes, everything), rng, anchored)
     priors = everything.select(rows)
     Q, R, g = len(anchors.inputs), len(priors.rows), priors.used.shape[1]
     e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=rng, dtype=torch.float64)

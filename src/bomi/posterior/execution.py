@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bomi.posterior.copula import NODES
 
-_FAR = (0.0125, 0.02, 0.032, 0.05, 0.08, 0.125, 0.2, 0.32)  # how far equipment may stray, as shares of the range
+_FAR = (0.0125, 0.02, 0.032, 0.05, 0.08, 0.125, 0.2, 0.32)  # how far equipment may be off, as shares of the range
 CENTERS = (0.0, *_FAR, *(-far for far in _FAR))  # and to which side
 WIDTHS = (0.0075, *(max(0.3 * far, 0.0075) for far in (*_FAR, *_FAR)))
 COMPONENTS = len(CENTERS) + 1  # the last is anywhere
@@ -25,7 +25,7 @@ def nodes_around(asked: Tensor) -> Tensor:
 
 
 def _components(asked: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Mean, width and mass inside the range of the straying components.  (A,) -> (A, K - 1) each"""
+    """Mean, width and mass inside the range of the components of the execution error.  (A,) -> (A, K - 1) each"""
     center = asked[..., None] + torch.tensor(CENTERS, dtype=torch.float64)
     width = torch.tensor(WIDTHS, dtype=torch.float64).expand_as(center)
     mass = torch.special.ndtr((1 - center) / width) - torch.special.ndtr(-center / width)
@@ -33,7 +33,7 @@ def _components(asked: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def distribution(nodes: Tensor, asked: Tensor) -> Tensor:
-    """Distribution functions of the straying components, cut to the range.  (A, N), (A,) -> (A, K, N)
+    """Distribution functions of the components of the execution error, cut to the range.  (A, N), (A,) -> (A, K, N)
 
     A component that lies outside the range has nothing to say there: it is even.
     """
@@ -44,7 +44,7 @@ def distribution(nodes: Tensor, asked: Tensor) -> Tensor:
 
 
 def density(x: Tensor, asked: Tensor) -> Tensor:
-    """Densities of the straying components.  (..., A), (A,) -> (..., A, K)"""
+    """Densities of the components of the execution error.  (..., A), (A,) -> (..., A, K)"""
     center, width, mass = _components(asked)
     z = (x.unsqueeze(-1) - center) / width
     bells = torch.exp(-0.5 * z.square()) / (width * math.sqrt(2 * math.pi) * mass)
@@ -52,7 +52,7 @@ def density(x: Tensor, asked: Tensor) -> Tensor:
     return torch.cat([bells, torch.ones_like(bells[..., :1])], -1)
 
 
-def strayed_counts(codes: Tensor, asked: Tensor) -> Tensor:
+def recorded_counts(codes: Tensor, asked: Tensor) -> Tensor:
     """How often recorded values that differ from the asked ones fell to each component.  (p, K)"""
     counts = torch.zeros(codes.shape[-1], COMPONENTS, dtype=torch.float64)
     for j in range(codes.shape[-1]):
@@ -63,6 +63,6 @@ def strayed_counts(codes: Tensor, asked: Tensor) -> Tensor:
 
 
 def dirichlet(counts: Tensor) -> Tensor:
-    """The Dirichlet parameters of the straying weights.  (..., p, K)"""
+    """The Dirichlet parameters of the weights of the execution error.  (..., p, K)"""
     pooled = counts.sum(-2, keepdim=True) + 1 / COMPONENTS
     return counts + 1 / COMPONENTS + 2 * pooled / pooled.sum(-1, keepdim=True)

@@ -117,7 +117,7 @@ class Posterior:
         hyper, worlds = temper(state.hyper), len(state.inputs)
         codes = to_codes(table, state.inputs)
         priors = prior_of(table, to_codes(table, table.inputs), worlds)
-        priors = priors.learn_straying(take(codes, priors), rng)
+        priors = priors.learn_execution(take(codes, priors), rng)
         turns, drawn = math.ceil(count / worlds), []
         for turn in range(turns):
             if turn % 10 == 0:  # an inverse that is updated many times loses digits

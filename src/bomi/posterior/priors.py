@@ -12,7 +12,7 @@ Every gap is reached from a standard normal number by a monotone map, so that on
     R        rows with gaps; g the most gaps in one of them, a row with fewer has idle slots
     codes    (n, p)         numbers in [0, 1]; a category as its index 0, 1, 2, ...
     F        a gap's own distribution function, tabulated at N nodes
-    pi       (Q, p, K)      weights of the straying components of each parameter, in each world
+    pi       (Q, p, K)      weights of the components of the execution error of each parameter, in each world
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bomi.impute.stated import quantiles
 from bomi.impute.table import Table
 from bomi.posterior.codes import to_codes
 from bomi.posterior.copula import NODES, Columns, interpolate
-from bomi.posterior.execution import COMPONENTS, density, dirichlet, distribution, nodes_around, strayed_counts
+from bomi.posterior.execution import COMPONENTS, density, dirichlet, distribution, nodes_around, recorded_counts
 from bomi.space import Categorical
 
 EDGE = 1e-9  # levels are kept this far from 0 and 1
@@ -42,14 +42,14 @@ class GapPriors:
     rows: Tensor  # (R,) the rows of the table that have gaps
     parameter: Tensor  # (R, g) which parameter a slot is, 0 where idle
     used: Tensor  # (R, g) bool
-    discrete: Tensor  # (R, g) bool: takes separate values
+    discrete: Tensor  # (R, g) bool: takes discrete values
     nodes: Tensor  # (R, g, N)
     cdf: Tensor  # (Q, R, g, N) F at the nodes
     mean: Tensor  # (R, g) m
     root: Tensor  # (R, g, g) C
     asked: Tensor  # (R, g) the asked value, NaN without one
-    components: Tensor  # (R, g, K, N) distribution functions of the straying components
-    strayed: Tensor  # (p, K) what recorded values that differ from the asked ones say of the components
+    components: Tensor  # (R, g, K, N) distribution functions of the components of the execution error
+    recorded: Tensor  # (p, K) what recorded values that differ from the asked ones say of the components
     pi: Tensor  # (Q, p, K)
 
     def select(self, rows: Tensor) -> GapPriors:
@@ -79,8 +79,8 @@ class GapPriors:
         e: Tensor = torch.linalg.solve_triangular(self.root, z.unsqueeze(-1), upper=False)
         return e.squeeze(-1)
 
-    def learn_straying(self, x: Tensor, generator: torch.Generator, rows: Tensor | None = None) -> GapPriors:
-        """With the weights of the straying components drawn given the current values, in each world.
+    def learn_execution(self, x: Tensor, generator: torch.Generator, rows: Tensor | None = None) -> GapPriors:
+        """With the weights of the components of the execution error drawn given the current values, in each world.
 
         A label for each asked gap from P(k | x) ~ pi_k N(x; a + c_k, s_k^2), then pi_j ~ Dirichlet(1/K + counts_j
         + 2 share), where share is that of all parameters together: what the others do is a hint, what this one does is
@@ -93,7 +93,7 @@ class GapPriors:
         weights = self.pi[:, parameter] * density(x[:, known], self.asked[known])  # (Q, A, K)
         labels = torch.multinomial(weights.flatten(0, 1).clamp_min(1e-300), 1, generator=generator)
         cell = parameter * COMPONENTS + labels.reshape(len(x), -1)  # (Q, A)
-        counts = self.strayed.flatten().repeat(len(x), 1).scatter_add(1, cell, torch.ones_like(cell, dtype=x.dtype))
+        counts = self.recorded.flatten().repeat(len(x), 1).scatter_add(1, cell, torch.ones_like(cell, dtype=x.dtype))
         return self._with_pi(torch._standard_gamma(dirichlet(counts.reshape(self.pi.shape)), generator=generator))
 
     def _with_pi(self, gamma: Tensor) -> GapPriors:
@@ -158,10 +158,10 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
         root,
         asked_at,
         components,
-        strayed=strayed_counts(codes, asked),
+        recorded=recorded_counts(codes, asked),
         pi=torch.empty(0),
     )
-    return priors._with_pi(dirichlet(priors.strayed).expand(worlds, -1, -1))
+    return priors._with_pi(dirichlet(priors.recorded).expand(worlds, -1, -1))
 
 
 def _category_table(shares: Tensor, asked: float) -> tuple[Tensor, Tensor]:

@@ -66,7 +66,7 @@ def sweep(
     step: float | None = None,
     only: Tensor | None = None,
 ) -> tuple[Tensor, GapPriors]:
-    """One pass over the rows with gaps, changing `codes` and P in place; then the straying weights are drawn anew.
+    """One pass over the rows with gaps, changing `codes` and P in place; then the execution error is drawn anew.
 
     step: how far the candidates go, the same for all rows; by default a step of its own for each row.
     """
@@ -124,7 +124,7 @@ def sweep(
             gain = torch.where(torch.tensor(has[i]).repeat_interleave(Q), gain, 0.0)
         left = torch.stack([-inverse[:, None] * column, gain[:, None] * v], -1)
         P.baddbmm_(left, torch.stack([column.clone(), v], 1))
-    return P, priors.learn_straying(take(codes, priors), generator)
+    return P, priors.learn_execution(take(codes, priors), generator)
 
 
 class _Metric:
@@ -164,11 +164,11 @@ def _total(values: Tensor) -> Tensor:
 
 
 def _steps(priors: GapPriors, generator: torch.Generator) -> Tensor:
-    """For each row at random a fresh draw or a small step of any size; separate values know no small steps."""
+    """For each row at random a fresh draw or a small step of any size; discrete values know no small steps."""
     low, high = map(math.log, NEAR)
     fresh, size = torch.rand(2, len(priors.rows), generator=generator, dtype=torch.float64)
-    separate = (priors.discrete & priors.used).any(-1)
-    return torch.where((fresh < 0.5) | separate, 1.0, torch.exp(low + size * (high - low)))
+    discrete = (priors.discrete & priors.used).any(-1)
+    return torch.where((fresh < 0.5) | discrete, 1.0, torch.exp(low + size * (high - low)))
 
 
 def _candidates(values: Tensor, priors: GapPriors, generator: torch.Generator, steps: Tensor, space: Space) -> Tensor:

@@ -114,7 +114,7 @@ def warm_start(
     hyper = of_worlds(hyper, pick, table)
     used = temper(hyper)
     P = inverse_of(table, used, from_codes(table, codes), only=~fresh)
-    priors = priors.learn_straying(take(codes, priors), rng, ~fresh)
+    priors = priors.learn_execution(take(codes, priors), rng, ~fresh)
     if fresh.any():
         P, priors = sweep(codes, P, table, priors, used, rng, step=1.0, only=fresh)
     _, priors = sweep(codes, P, table, priors, used, rng)

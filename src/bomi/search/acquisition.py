@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 
 import torch
-from botorch.acquisition.analytic import _log_ei_helper
 from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
 from botorch.utils.multi_objective.hypervolume import infer_reference_point
 from botorch.utils.multi_objective.pareto import is_non_dominated
@@ -62,6 +61,21 @@ def expected_merit(mean: Tensor, sd: Tensor, aim: float | None) -> Tensor:
     return -sd * (math.sqrt(2 / math.pi) * torch.exp(-0.5 * z.square()) + z * torch.erf(z / math.sqrt(2)))
 
 
+def log_h(z: Tensor) -> Tensor:
+    """log h(z) with h(z) = phi(z) + z Phi(z), exact in its value and its gradient far into the left tail.
+
+    Below -1, h(z) = phi(z) (1 - |z| m(z)) with m(z) = Phi(z) / phi(z) = sqrt(pi / 2) erfcx(|z| / sqrt(2)), Mills'
+    ratio; and where 1 - |z| m(z) loses its digits it is 1 / z^2 (Ament et al. 2023).
+    """
+    near, far = z.clamp_min(-1.0), z.clamp_max(-1.0)
+    above = (torch.exp(-0.5 * near.square()) / math.sqrt(2 * math.pi) + near * torch.special.ndtr(near)).log()
+    middle = far.clamp_min(-1e4)
+    product = -middle * math.sqrt(math.pi / 2) * torch.special.erfcx(-middle / math.sqrt(2))
+    rest = torch.where(z > -1e4, torch.log1p(-product), -2 * far.neg().log())
+    below = -0.5 * far.square() - 0.5 * math.log(2 * math.pi) + rest
+    return torch.where(z > -1.0, above, below)
+
+
 def log_excess(mean: Tensor, sd: Tensor, threshold: Tensor, aim: float | None = None) -> Tensor:
     """log E[(u - c)+] for u = y, or u = -|y - aim|, with y ~ N(mean, sd^2); in logs throughout (Ament et al. 2023).
 
@@ -72,10 +86,10 @@ def log_excess(mean: Tensor, sd: Tensor, threshold: Tensor, aim: float | None = 
     gives three such terms, for an aim above the mean; and of a narrow hat all that counts is its area d^2.
     """
     if aim is None:
-        return sd.log() + _log_ei_helper((mean - threshold) / sd)
+        return sd.log() + log_h((mean - threshold) / sd)
     width = (-threshold).clamp_min(1e-12) / sd
     away = (mean - aim).abs() / sd
-    first, middle, last = (_log_ei_helper(shift * width - away) for shift in (1, 0, -1))
+    first, middle, last = (log_h(shift * width - away) for shift in (1, 0, -1))
     hat = 1 - 2 * torch.exp(middle - first) + torch.exp(last - first)
     wide = first + hat.clamp_min(1e-30).log()
     narrow = 2 * width.log() - 0.5 * away.square() - 0.5 * math.log(2 * math.pi)
@@ -129,7 +143,7 @@ def chebyshev(merits: Tensor, weights: Tensor) -> Tensor:
     (m, J), (J,) -> (m,)
 
     Merits are relative to the best of each outcome, at most about 0. Its maximum is undominated, and every undominated
-    point is the maximum for some weights, be the front bent inward or outward.
+    point is the maximum for some weights, be the front convex or concave.
     """
     weighted = merits * weights.clamp_min(0.02)
     return -ROUND * torch.logsumexp(-weighted / ROUND, -1) + 0.05 * weighted.sum(-1)
