@@ -1,9 +1,10 @@
 # Needs Python 3.11+ and make; everything else goes into .venv, once.
 PYTHON ?= python3
 BIN := .venv/bin
+MINUTES ?= 10
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check hunt clean
 
 demo: .venv/.installed            ## the main job on built-in data
 	$(BIN)/bomi demo
@@ -16,6 +17,9 @@ check: .venv/.installed-test      ## style, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+hunt: .venv/.installed-test       ## look for calls that break it: make hunt MINUTES=60
+	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/api.py --minutes $(MINUTES)
 
 clean:
 	rm -rf .venv build dist src/*.egg-info

@@ -136,7 +136,7 @@ def test_an_experiment_of_one_s_own():
     optimizer = one_d()
     optimizer.tell({"x": 0.5}, 1.0)
     optimizer.tell({"x": None}, 2.0)
-    optimizer.tell({"x": 0.7, "operator": "Ann"}, "3")
+    optimizer.tell({"x": 0.7}, "3")
     frame = optimizer.frame()
     assert frame["y"].tolist() == [1, 2, 3]
     assert frame["x"].isna().tolist() == [False, True, False]
@@ -251,7 +251,15 @@ def own(**changes):
 
 
 BAD_TELLS = {
-    "own: a parameter is missing": (lambda o, s: o.tell({"temperature": 1, "tiem": 2}, 1.0), "lacks 'time'.*'tiem'"),
+    "own: a parameter is missing": (lambda o, s: o.tell({"temperature": 100}, 1.0), "lacks 'time', 'passes', 'quench'"),
+    "own: a name is wrong": (
+        lambda o, s: o.tell({"temperature": 1, "tiem": 2}, 1.0),
+        "the experiment names no parameter: 'tiem'; did you mean 'time'?",
+    ),
+    "own: a name beside": (
+        lambda o, s: o.tell({**own(), "operator": "Ann"}, 1.0),
+        "names no parameter: 'operator'; the parameters are temperature, time, passes, quench",
+    ),
     "own: out of bounds": (lambda o, s: o.tell(own(time=1), 1.0), r"'time': 1 is out of bounds \[60, 21600\]"),
     "own: text": (lambda o, s: o.tell(own(passes="many"), 1.0), "'passes': .*'many'"),
     "own: no outcome": (lambda o, s: o.tell(own()), "with its outcome"),
@@ -261,7 +269,7 @@ BAD_TELLS = {
     "array outcome": (lambda o, s: o.tell(s, np.array([1.0, 2.0])), "'strength': .*array"),
     "actual names no parameter": (
         lambda o, s: o.tell(s, 1.0, actual={"temprature": None}),
-        "`actual` names no parameter: 'temprature'; the parameters are temperature, time, passes, quench",
+        "`actual` names no parameter: 'temprature'; did you mean 'temperature'?",
     ),
     "actual is no mapping": (lambda o, s: o.tell(s, 1.0, actual=["temperature"]), "`actual` .*mapping"),
     "actual out of bounds": (lambda o, s: o.tell(s, 1.0, actual={"temperature": 900}), "900 is out of bounds"),

@@ -7,6 +7,7 @@
 >>> optimizer.tell(suggestion, 182.5, actual={"temperature": None})  # nobody knows how hot it was
 """
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from bomi.errors import BomiError
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from bomi.methods import METHODS, Method, method
     from bomi.optimizer import Optimizer
     from bomi.results import Best, Front, Prediction, Suggestion
+
+logging.getLogger("bomi").addHandler(logging.NullHandler())  # silent until the user wants to hear
 
 __version__ = "0.1.0"
 __all__ = [

@@ -65,3 +65,17 @@ class FileError(BomiError, ValueError):
 
 class StudyError(BomiError, ValueError):
     """An Optuna study or trial that cannot be used, or a record of one that cannot be made."""
+
+
+def shown(value: object, most: int = 200) -> str:
+    """A value as a message shows it: its repr in one line, shortened.
+
+    >>> shown(10**5000)
+    'an int that is too large to show'
+    """
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # repr may do anything; an int of more than 4,300 digits raises a ValueError
+        kind = type(value).__name__
+        text = "an int that is too large to show" if isinstance(value, int) else f"a {kind} that cannot be shown"
+    return text if len(text) <= most else f"{text[:most]}..."

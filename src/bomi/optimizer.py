@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from bomi import propose
+from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import is_failed, read_cell, read_columns, read_error, read_outcome
-from bomi.errors import BomiError, CellError, MethodError, SuggestionError, TableError
+from bomi.data.reading import read_places, read_settings
+from bomi.errors import BomiError, MethodError, TableError, shown
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform
 from bomi.learning import Fit, draw_seed, learn, table_of
@@ -25,12 +26,13 @@ from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
 from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
-from bomi.results import Best, Front, GapDraws, Prediction, Suggestion
+from bomi.results import Best, Front, GapDraws, Predicted, Prediction, Suggestion, by_name, html_table
 from bomi.search import acquisition as scores
 from bomi.search import candidates
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
-from bomi.space import IDENTITY, RESERVED, Array, Space
-from bomi.space.cells import Cell, Known
+from bomi.space import RESERVED, TAKEN, Array, Space
+from bomi.space.cells import Known
+from bomi.space.numbers import LARGEST, whole_number
 from bomi.threads import single_threaded
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from botorch.acquisition.acquisition import AcquisitionFunction
 
     from bomi.model.mixture import Mixture
+
+MOST = 10_000  # suggestions at a time
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,12 +61,19 @@ def _single_threaded(compute: Callable[Concatenate[Optimizer, P], T]) -> Callabl
 class Optimizer:
     """Finds the best setting of an experiment some of whose inputs may be missing.
 
-    `objective` is the name of the outcome and `goal` what is wanted of it: "maximize", "minimize" or ("target", 7.0);
-    several outcomes are a mapping of name to goal. `method` is a name of `bomi.METHODS` or a `Method`; `worlds` is how
-    many completed tables it draws, if it draws any; `acquisition`, where another than the method's own is wished, is
-    "ei", "ucb-mi", an `Acquisition`, or what makes one of BoTorch's from a model:
-    `lambda model: LogExpectedImprovement(model, best_f=model.best_f)`. `device` is where the large matrices of long
-    tables are computed: "cuda" for a GPU.
+    Every mistake in a call is a `BomiError`, which says what is wrong and changes nothing. An optimizer can be copied
+    and pickled.
+
+    Args:
+        space: The parameters: a `Space`, or a mapping of name to parameter, (low, high) or list of values.
+        objective: The name of the outcome; several outcomes are a mapping of name to goal.
+        goal: What is wanted of the only outcome: "maximize" (the default), "minimize" or ("target", 7.0).
+        method: How gaps are dealt with: a name of `bomi.METHODS`, or a `Method`.
+        seed: A whole number that makes suggestions repeatable; a random one if left out.
+        worlds: How many completed tables the method draws, if it draws any.
+        acquisition: Another acquisition than the method's own: "ei", "ucb-mi", an `Acquisition`, or what makes one of
+            BoTorch's from a model: `lambda model: LogExpectedImprovement(model, best_f=model.best_f)`.
+        device: Where the large matrices of long tables are computed: "cpu", or "cuda" for a GPU.
 
     >>> optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
     >>> suggestion = optimizer.ask()
@@ -83,19 +94,20 @@ class Optimizer:
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
         self.objectives: tuple[Objective, ...] = read_objectives(objective, goal)
-        check_names(self.objectives, (*self.space.names, IDENTITY), RESERVED)
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
-            raise BomiError(f"seed must be a whole number from 0, but got {seed!r}")
+        check_names(self.objectives, (*self.space.names, *TAKEN), RESERVED)
+        number = secrets.randbits(32) if seed is None else whole_number(seed)
+        if number is None or not 0 <= number <= LARGEST:
+            raise BomiError(f"seed must be a whole number from 0, but got {shown(seed)}")
+        self.seed = number
         self.objective = objective if isinstance(objective, str) else ", ".join(self.outcomes)
         self.method = find_method(method, **({} if worlds is None else {"worlds": worlds}))
         several = len(self.objectives) > 1
         if acquisition is not None:
             self.method = replace(self.method, acquisition=find_acquisition(acquisition))
             if several and not isinstance(self.method.acquisition, ExpectedImprovement):
-                raise MethodError(f"several outcomes are weighed by 'ei', not by {acquisition!r}")
+                raise MethodError(f"several outcomes are weighed by 'ei', not by {shown(acquisition)}")
         elif several and self.method.acquisition is not None:
             self.method = replace(self.method, acquisition=ExpectedImprovement())
-        self.seed = secrets.randbits(32) if seed is None else int(seed)
         self.device = _checked_device(device)
         self._observations = Observations(self.space, self.outcomes)
         self._fit: Fit | None = None
@@ -109,6 +121,34 @@ class Optimizer:
     def goal(self) -> str:
         """What is wanted of the outcome, or of the first of several."""
         return self.objectives[0].goal
+
+    def __repr__(self) -> str:
+        wish = " and ".join(one.wish for one in self.objectives)
+        return f"<Optimizer: {wish} by {', '.join(self.space.names)}; method {self.method.name!r}; {self._counts()}>"
+
+    def _repr_html_(self) -> str:
+        rows = self._observations.rows
+        shown_rows = [
+            (name, p.kind, p.range_text, str(sum(not isinstance(row.recorded[name], Known) for row in rows)))
+            for name, p in self.space.parameters.items()
+        ]
+        title = ", ".join(one.wish for one in self.objectives)
+        constraints = [f"{one}; " for one in self.space.constraints]
+        note = f"{''.join(constraints)}method {self.method.name!r}; {self._counts()}"
+        return html_table(title[:1].upper() + title[1:], ("parameter", "kind", "range", "gaps"), shown_rows, note)
+
+    def _counts(self) -> str:
+        """How many experiments there are, of each kind."""
+        rows = self._observations.rows
+        kinds = {
+            "with an outcome": len(self._observations.done),
+            "failed": sum(row.failed for row in self._observations.tried),
+            "pending": len(self._observations.pending),
+            "excluded": sum(row.excluded for row in rows),
+        }
+        parts = [f"{count} {kind}" for kind, count in kinds.items() if count]
+        total = f"{len(rows)} experiment{'' if len(rows) == 1 else 's'}"
+        return f"{total}: {', '.join(parts)}" if parts else total
 
     # --- telling ---------------------------------------------------------------------------------------------------
 
@@ -124,108 +164,93 @@ class Optimizer:
     ) -> None:
         """Take in a table of experiments, or the outcome of one.
 
-        `tell(frame)`: columns are the parameters, the objective and, where known, `asked.<parameter>` and
-        `<objective>.sd`; a blank is a gap, a blank outcome is pending, `failed` is a failure.
-        `tell(suggestion, 182.5)`: it went as asked; several outcomes are a mapping of name to value.
-        `actual={"temperature": None}` says what differed: another value, None for unknown, `Normal(300, 15)`.
-        `sd` is the outcome's standard error, where it is known; `failed=True`, without an outcome, says that there
-        will be none. A plain mapping instead of a suggestion is an experiment of your own. `out_of_bounds="keep"`
-        admits values outside the bounds. An error changes nothing.
+        Args:
+            experiment: A suggestion; a mapping of parameter to value, which is an experiment of your own; or a table.
+                Its columns are the parameters, the outcomes and, where there are some, `id`, `asked.<parameter>`,
+                `<outcome>.sd` and `exclude`. A blank is a gap, a blank outcome is pending, `failed` is a failure.
+            outcome: The number that came out; of several outcomes, a mapping of name to number. None: not known yet.
+            actual: What differed from the experiment: a mapping of parameter to another value, to None where nobody
+                knows, or to `Normal(300, 15)` or `Interval(290, 310)`.
+            sd: The standard error of the outcome, where it is known; of several outcomes by name.
+            failed: True, without an outcome, if the experiment was made and gave none.
+            out_of_bounds: "keep" admits values outside the bounds; "error" refuses them.
         """
-        if out_of_bounds not in ("error", "keep"):
-            raise BomiError(f"out_of_bounds must be 'error' or 'keep', but got {out_of_bounds!r}")
-        keep = out_of_bounds == "keep"
-        if hasattr(experiment, "columns"):
-            if outcome is not ... or actual is not None or sd is not None or failed:
-                raise TableError("a table brings its own outcomes: tell it alone")
-            self._observations = self._observations.add(self._read_frame(experiment, keep))
-            return
-        if not isinstance(experiment, Mapping):
-            raise TableError(f"tell takes a table, or a suggestion or mapping with its outcome, but got {experiment!r}")
-        if failed and outcome is not ...:
-            raise TableError("a failed experiment has no outcome: tell(experiment, failed=True)")
-        if outcome is ... and not failed:
-            raise TableError("an experiment is told with its outcome: tell(experiment, outcome), or failed=True")
-        if actual is not None and not isinstance(actual, Mapping):
-            raise SuggestionError(f"`actual` must be a mapping of parameter to value, but got {actual!r}")
-        failed = failed or is_failed(outcome)
-        row = Row(
-            {},
-            {} if failed else self._numbers(outcome, read_outcome, "outcome"),
-            errors=self._numbers(sd, read_error, "sd"),
+        self._observations = telling.told(
+            self._observations,
+            experiment,
+            outcome,
+            suggested=_suggested(experiment),
+            actual=actual,
+            sd=sd,
             failed=failed,
+            out_of_bounds=out_of_bounds,
         )
-        self._observations = self._with_one(experiment, row, actual or {}, keep)
 
     def tell_rows(self, rows: Iterable[Row]) -> None:
         """Take in rows that are checked already, such as those of a sheet. An error changes nothing."""
         self._observations = self._observations.add(rows)
 
-    def _numbers(self, value: object, read: Callable[[object], float | None], what: str) -> dict[str, float]:
-        """What is told of each outcome, where it is known: a number for the only one, or a mapping of several."""
-        if not isinstance(value, Mapping):
-            if len(self.outcomes) > 1 and value is not None:
-                shape = ", ".join(f"{name!r}: ..." for name in self.outcomes)
-                raise TableError(f"several outcomes are told by name, {what} {{{shape}}}, but got {value!r}")
-            value = {self.outcomes[0]: value}
-        found = {}
-        for name, number in value.items():
-            if name not in self.outcomes:
-                raise TableError(f"{what} {name!r} is not known; the outcomes are {', '.join(self.outcomes)}")
-            try:
-                told = read(number)
-            except CellError as error:
-                raise TableError(f"{what} {name!r}: {error}") from None
-            if told is not None:
-                found[name] = told
-        return found
+    def correct(
+        self,
+        experiment: Suggestion | str | int | None = None,
+        outcome: object = ...,
+        *,
+        row: int | None = None,
+        actual: Mapping[str, object] | None = None,
+        sd: object = ...,
+        failed: bool | None = None,
+        out_of_bounds: str = "error",
+    ) -> None:
+        """Change what was told wrongly of one experiment; what is not named stays as it was.
 
-    def _read_frame(self, frame: Any, keep: bool) -> list[Row]:
-        names = [str(name) for name in frame.columns]
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        if doubled:
-            raise TableError(f"the table has more than one column {', '.join(map(repr, doubled))}")
-        columns = {name: frame.iloc[:, i].tolist() for i, name in enumerate(names)}
-        labels = frame.index.tolist()
-        return read_columns(columns, self.space, self.outcomes, keep_outside=keep, labels=labels)
+        Args:
+            experiment: A suggestion, or the id of an experiment as `frame()` shows it.
+            outcome: The right outcome, of several those that change by name. None: it is not known yet.
+            row: Instead of `experiment`, the number of its row as `frame()` and `gaps()` show it, from 0.
+            actual: The right inputs, as in `tell`; only those that change.
+            sd: The right standard error; None: it is not known.
+            failed: True if the experiment failed; False if it did not.
+            out_of_bounds: "keep" admits values outside the bounds; "error" refuses them.
+        """
+        self._observations = telling.corrected(
+            self._observations,
+            self._place(experiment, row),
+            outcome,
+            actual=actual,
+            sd=sd,
+            failed=failed,
+            out_of_bounds=out_of_bounds,
+        )
 
-    def _with_one(
-        self, experiment: Mapping[str, object], told: Row, actual: Mapping[str, object], keep: bool
-    ) -> Observations:
-        """With what was told of an experiment's outcomes."""
-        observations = self._observations
-        unknown = [name for name in actual if name not in self.space.names]
-        if unknown:
-            raise SuggestionError(
-                f"`actual` names no parameter: {', '.join(map(repr, unknown))}; "
-                f"the parameters are {', '.join(self.space.names)}"
-            )
-        changed = {name: self._cell(name, cell, keep) for name, cell in actual.items()}
-        if not isinstance(experiment, Suggestion):
-            known = {name: p.default for name, p in self.space.parameters.items() if p.default is not None}
-            experiment = {**known, **experiment}  # what was not varied then
-            missing = [name for name in self.space.names if name not in experiment]
-            beside = [name for name in experiment if name not in self.space.names]
-            if missing:
-                also = f"; unexpected: {', '.join(map(repr, beside))}" if beside else ""
-                raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}{also}")
-            recorded = {name: self._cell(name, experiment[name], keep) for name in self.space.names}
-            asked = {name: cell for name, cell in recorded.items() if changed and isinstance(cell, Known)}
-            identity = observations.fresh_id()
-            return observations.add([replace(told, recorded={**recorded, **changed}, asked=asked, id=identity)])
-        place = observations.find(experiment.id)
-        if place is None or dict(observations.rows[place].asked) != dict(experiment):
-            raise SuggestionError(f"suggestion {experiment.id!r} was not made by this optimizer")
-        row = observations.rows[place]
-        if row.failed or (row.outcomes and not told.outcomes) or row.outcomes.keys() & told.outcomes.keys():
-            raise SuggestionError(f"suggestion {experiment.id!r} has been told already")
-        return observations.add([replace(told, recorded={**row.recorded, **changed}, id=row.id)])
+    def withdraw(self, experiment: Suggestion | str | int | None = None, *, row: int | None = None) -> None:
+        """Take back a suggestion that will not be run: its row goes, and later suggestions do not keep away from it.
 
-    def _cell(self, name: str, value: object, keep: bool) -> Cell:
-        try:
-            return read_cell(self.space.parameters[name], value, keep_outside=keep)
-        except CellError as error:
-            raise TableError(f"parameter {name!r}: {error}") from None
+        Args:
+            experiment: The suggestion, or its id.
+            row: Instead of it, the number of its row as `frame()` shows it, from 0.
+        """
+        self._observations = telling.withdrawn(self._observations, self._place(experiment, row))
+
+    def exclude(self, experiment: Suggestion | str | int | None = None, *, row: int | None = None) -> None:
+        """Learn nothing more from an experiment; it stays in the table, and `include` takes it in again.
+
+        Args:
+            experiment: A suggestion, or the id of an experiment as `frame()` shows it.
+            row: Instead of it, the number of its row as `frame()` and `gaps()` show it, from 0.
+        """
+        self._observations = telling.excluded(self._observations, self._place(experiment, row), True)
+
+    def include(self, experiment: Suggestion | str | int | None = None, *, row: int | None = None) -> None:
+        """Learn again from an experiment that was excluded.
+
+        Args:
+            experiment: A suggestion, or the id of an experiment as `frame()` shows it.
+            row: Instead of it, the number of its row as `frame()` shows it, from 0.
+        """
+        self._observations = telling.excluded(self._observations, self._place(experiment, row), False)
+
+    def _place(self, experiment: object, row: object) -> int:
+        return telling.locate(self._observations, experiment, row, _suggested(experiment))
 
     # --- asking ----------------------------------------------------------------------------------------------------
 
@@ -236,12 +261,22 @@ class Optimizer:
     def ask(self, count: int) -> list[Suggestion]: ...
 
     def ask(self, count: int | None = None) -> Suggestion | list[Suggestion]:
-        """The next experiment, or a list of `count`; each is pending until told, and taken into account meanwhile."""
+        """The next experiment; it is pending until told or withdrawn, and taken into account meanwhile.
+
+        Args:
+            count: How many experiments to run side by side; left out, it is one.
+
+        Returns:
+            A `Suggestion`; a list of them if `count` is given.
+        """
         if count is None:
             return self._ask(1)[0]
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise BomiError(f"the number of suggestions must be a whole number from 1, but got {count!r}")
-        return self._ask(int(count))
+        number = whole_number(count)
+        if number is None or not 1 <= number <= MOST:
+            raise BomiError(
+                f"the number of suggestions must be a whole number from 1 to {MOST}, but got {shown(count)}"
+            )
+        return self._ask(number)
 
     @_single_threaded
     def _ask(self, count: int) -> list[Suggestion]:
@@ -314,7 +349,7 @@ class Optimizer:
         Of several outcomes: a `Front`, the list of the best trade-offs between them.
         """
         rows = self._observations.rows
-        done = [place for place, row in enumerate(rows) if len(row.outcomes) == len(self.outcomes)]
+        done = [place for place, row in enumerate(rows) if row.tried and len(row.outcomes) == len(self.outcomes)]
         if not done:
             what = "outcome" if len(self.outcomes) == 1 else "experiment with all of its outcomes"
             raise TableError(f"there is no best yet: no {what} has been told")
@@ -342,7 +377,7 @@ class Optimizer:
             note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
             if self.space.broken(known):
                 note = "no model, and the best row seen breaks a constraint"
-        outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcome
+        outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place)
 
     def _front(self, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
@@ -365,22 +400,53 @@ class Optimizer:
             with torch.no_grad():
                 expected = self._learn().outlook.merits(torch.from_numpy(places))
         else:
-            expected = torch.tensor([[one.merit(best.seen[one.name]) for one in self.objectives] for best in usable])
+            seen_outcomes = [by_name(best.seen, self.outcomes) for best in usable]
+            expected = torch.tensor([[one.merit(each[one.name]) for one in self.objectives] for each in seen_outcomes])
         kept = scores.undominated(expected).nonzero()[:, 0].tolist()
         kept.sort(key=lambda i: float(expected[i, 0]))
         middle = usable[kept[len(kept) // 2]]
         return Front(**vars(middle), choices=tuple(usable[i] for i in kept))
 
-    def predict(self, settings: Sequence[Mapping[str, Known]]) -> list[Any]:
-        """What the worlds expect at each setting: a `Prediction`, or one for each of several outcomes by name."""
-        places = np.array([self.space.to_unit(setting) for setting in settings]).reshape(-1, self.space.dim)
+    @overload
+    def predict(self, settings: Mapping[str, Known]) -> Predicted: ...
+
+    @overload
+    def predict(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[Predicted]: ...
+
+    def predict(
+        self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
+    ) -> Predicted | list[Predicted]:
+        """What the worlds expect at a setting, or at each of several.
+
+        Args:
+            settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table.
+
+        Returns:
+            A `Prediction`, or of several outcomes a mapping of name to `Prediction`; a list of these for several
+            settings.
+        """
+        places = self._places(settings)
         each = {
             name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self.expected(places, name), strict=True)]
             for name in self.outcomes
         }
+        found: list[Predicted] = [
+            dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)
+        ]
         if len(each) == 1:
-            return each[self.outcomes[0]]
-        return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
+            found = list(each[self.outcomes[0]])
+        return found[0] if isinstance(settings, Mapping) else found
+
+    def _places(self, settings: object) -> Array:
+        """The places of settings in the unit cube.  (m, d)"""
+        found = [self.space.to_unit(setting) for setting in read_settings(self.space, settings)]
+        return np.array(found).reshape(-1, self.space.dim)
+
+    def _outcome(self, name: object) -> int:
+        """Which outcome has a name, from 0; the first without one."""
+        if name is not None and (not isinstance(name, str) or name not in self.outcomes):
+            raise TableError(f"no outcome is called {shown(name)}; the outcomes are {', '.join(self.outcomes)}")
+        return 0 if name is None else self.outcomes.index(name)
 
     @_single_threaded
     def expected(self, places: Array, outcome: str | None = None) -> tuple[Array, Array]:
@@ -388,12 +454,15 @@ class Optimizer:
 
         The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
         """
+        places = read_places(self.space, places)
         model, transform = self.learned(outcome)
+        if not len(places):
+            return np.zeros(0), np.zeros(0)
         with torch.no_grad():
             means, variances = model.moments(torch.from_numpy(places))
         total = variances.mean(0) + means.var(0, correction=0)
         mean, sd = transform.to_prediction(means.mean(0), total.sqrt())
-        sign = self.objectives[0 if outcome is None else self.outcomes.index(outcome)].sign
+        sign = self.objectives[self._outcome(outcome)].sign
         return sign * mean.numpy(), sd.numpy()
 
     @_single_threaded
@@ -402,17 +471,36 @@ class Optimizer:
 
         Without a name it is the first outcome.
         """
-        j = 0 if outcome is None else self.outcomes.index(outcome)
+        j = self._outcome(outcome)
         fit = self._modelled()
         return fit.models[j], fit.transforms[j]
 
+    @overload
+    def success(self, settings: Mapping[str, Known]) -> float: ...
+
+    @overload
+    def success(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float]: ...
+
+    def success(
+        self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
+    ) -> float | list[float]:
+        """The chance of a setting not to fail, averaged over worlds; 1 while nothing has failed.
+
+        Args:
+            settings: As for `predict`.
+
+        Returns:
+            The chance from 0 to 1; a list of them for several settings.
+        """
+        chances = self._chances(self._places(settings))
+        return chances[0] if isinstance(settings, Mapping) else chances
+
     @_single_threaded
-    def success(self, settings: Sequence[Mapping[str, Known]]) -> list[float]:
-        """The chance of each setting not to fail, averaged over worlds; 1 while nothing has failed."""
+    def _chances(self, places: Array) -> list[float]:
+        """The chance of each place to succeed.  (m, d)"""
         success = self._modelled().outlook.success
         if success is None:
-            return [1.0] * len(settings)
-        places = np.array([self.space.to_unit(setting) for setting in settings]).reshape(-1, self.space.dim)
+            return [1.0] * len(places)
         with torch.no_grad():
             chances: list[float] = success.log_chance(torch.from_numpy(places)).exp().mean(0).tolist()
         return chances
@@ -433,17 +521,16 @@ class Optimizer:
         draws, tried = self._learn().draws, self._observations.tried
         rows = range(len(tried)) if draws.rows is None else draws.rows.tolist()
         world_row = {row: i for i, row in enumerate(rows)}
-        numbers = [i for i, row in enumerate(self._observations.rows) if not row.pending]
+        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
         found = []
         for i, row in enumerate(tried):
             for (name, parameter), columns in zip(self.space.parameters.items(), self.space.columns, strict=True):
                 if isinstance(row.recorded[name], Known):
                     continue
                 values: tuple[Known, ...] = ()
-                if i in world_row:
-                    values = tuple(
-                        parameter.from_unit(place) for place in draws.inputs[:, world_row[i], columns].numpy()
-                    )
+                places = draws.inputs[:, world_row[i], columns].numpy() if i in world_row else np.zeros((0, 1))
+                if not np.isnan(places).any():  # a gap stays open while an outcome is unknown everywhere
+                    values = tuple(parameter.from_unit(place) for place in places)
                 found.append(GapDraws(numbers[i], name, values, row.recorded[name], row.asked.get(name)))
         return found
 
@@ -483,6 +570,11 @@ class Optimizer:
         return self._observations.frame()
 
 
+def _suggested(experiment: object) -> str | None:
+    """The id of a suggestion."""
+    return experiment.id if isinstance(experiment, Suggestion) else None
+
+
 def _checked_device(device: str) -> str:
     """The device, if it is there to compute on."""
     try:
@@ -490,6 +582,6 @@ def _checked_device(device: str) -> str:
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0]
         raise BomiError(
-            f'device must be "cpu", or "cuda" where torch finds a GPU, but got {device!r} ({reason})'
+            f'device must be "cpu", or "cuda" where torch finds a GPU, but got {shown(device)} ({reason})'
         ) from None
     return device

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from html import escape
+from typing import NamedTuple, TypeAlias, TypeVar
 
+from bomi.space import cells
 from bomi.space.cells import Cell, Known
+
+T = TypeVar("T")
 
 
 class Prediction(NamedTuple):
@@ -14,6 +19,10 @@ class Prediction(NamedTuple):
 
     mean: float
     sd: float
+
+
+Predicted: TypeAlias = Prediction | Mapping[str, Prediction]  # of the only outcome, or of several by name
+Seen: TypeAlias = float | Mapping[str, float]  # alike
 
 
 @dataclass(frozen=True)
@@ -29,11 +38,15 @@ class GapDraws:
 
 @dataclass(frozen=True, eq=False)
 class Suggestion(Mapping[str, Known]):
-    """An experiment to run next: a mapping of parameter to value."""
+    """An experiment to run next: a mapping of parameter to value.
+
+    Two suggestions are equal if they have the same id, values, prediction and note. To any other mapping a suggestion
+    is equal by its values.
+    """
 
     id: str
     values_by_name: Mapping[str, Known]
-    predicted: Any = None  # a Prediction, or one for each of several outcomes by name; None without a model
+    predicted: Predicted | None = None  # None without a model
     note: str = ""
 
     def __getitem__(self, name: str) -> Known:
@@ -45,13 +58,57 @@ class Suggestion(Mapping[str, Known]):
     def __len__(self) -> int:
         return len(self.values_by_name)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Suggestion):
+            return super().__eq__(other)
+        mine, others = ((one.id, dict(one), one.predicted, one.note) for one in (self, other))
+        return mine == others
+
+    def __hash__(self) -> int:
+        return hash((self.id, frozenset(self.items())))
+
     def __repr__(self) -> str:
         expected = f", predicted={shown(self.predicted)}" if self.predicted else ""
         note = f", note={self.note!r}" if self.note else ""
         return f"Suggestion({dict(self)}, id={self.id!r}{expected}{note})"
 
+    def _repr_html_(self) -> str:
+        rows = [(name, cells.text(value)) for name, value in self.items()]
+        rows += [(f"expected {name}".strip(), text) for name, text in _expected(self.predicted)]
+        return html_table(f"Suggestion {self.id}", ("", "value"), rows, self.note)
 
-def shown(predicted: Any) -> str:
+
+def by_name(value: T | Mapping[str, T], outcomes: Sequence[str]) -> Mapping[str, T]:
+    """What is said of each outcome, by name, whether there is only one or several."""
+    return value if isinstance(value, Mapping) else {outcomes[0]: value}
+
+
+def _expected(predicted: Predicted | None) -> list[tuple[str, str]]:
+    """What is expected of each outcome, in short; the only one has no name here."""
+    each = {} if predicted is None else by_name(predicted, [""])
+    return [(name, _rounded(one)) for name, one in each.items()]
+
+
+def _rounded(predicted: Prediction) -> str:
+    """Mean and standard deviation to two digits of the latter.
+
+    >>> _rounded(Prediction(1234.56, 0.789))
+    '1234.56 ± 0.79'
+    """
+    digits = 1 - math.floor(math.log10(predicted.sd)) if predicted.sd > 0 else 6
+    return f"{cells.number_text(round(predicted.mean, digits))} ± {predicted.sd:.2g}"
+
+
+def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
+    """A small table for a notebook."""
+    cell = "style='text-align: left'"
+    head = "".join(f"<th {cell}>{escape(text)}</th>" for text in header)
+    body = "".join("<tr>" + "".join(f"<td {cell}>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
+    below = f"<div>{escape(note)}</div>" if note else ""
+    return f"<div><b>{escape(title)}</b><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
+
+
+def shown(predicted: Predicted) -> str:
     """A prediction in short."""
     if isinstance(predicted, Mapping):
         return "{" + ", ".join(f"{name!r}: {shown(one)}" for name, one in predicted.items()) + "}"
@@ -63,12 +120,23 @@ class Best:
     """The recommended setting, and beside it the best outcome seen with what is known of its inputs."""
 
     setting: Mapping[str, Known] | None
-    predicted: Any  # a Prediction, or one for each of several outcomes by name; None without a model
-    seen: Any  # the outcome, or several by name
+    predicted: Predicted | None  # None without a model
+    seen: Seen
     seen_at: Mapping[str, Cell]
     seen_known: bool
     note: str = ""
     seen_row: int | None = None  # counted from 0, in the order told
+
+    def _repr_html_(self) -> str:
+        setting = self.setting or {}
+        rows = [
+            (name, cells.text(setting[name]) if name in setting else "", cells.text(cell))
+            for name, cell in self.seen_at.items()
+        ]
+        seen = self.seen if isinstance(self.seen, Mapping) else {"": self.seen}
+        expected = dict(_expected(self.predicted))
+        rows += [(f"outcome {name}".strip(), expected.get(name, ""), f"{y:.4g}") for name, y in seen.items()]
+        return html_table("Best", ("", "recommended", "best seen"), rows, self.note)
 
 
 @dataclass(frozen=True)
@@ -80,6 +148,19 @@ class Front(Best):
     """
 
     choices: tuple[Best, ...] = ()
+
+    def _repr_html_(self) -> str:
+        names = list(self.seen_at)
+        outcomes = list(self.seen) if isinstance(self.seen, Mapping) else [""]
+        rows = [
+            [
+                *(cells.text(one.setting[name]) if one.setting else "" for name in names),
+                *(dict(_expected(one.predicted)).get(name, "") for name in outcomes),
+            ]
+            for one in self.choices
+        ]
+        header = (*names, *(f"expected {name}".strip() for name in outcomes))
+        return html_table("Best trade-offs", header, rows, self.note)
 
     def __iter__(self) -> Iterator[Best]:
         return iter(self.choices)

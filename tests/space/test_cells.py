@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from bomi import BomiError
 from bomi.space.cells import Interval, Normal, is_unknown, parse, text
 
-numbers = st.floats(allow_nan=False, allow_infinity=False)
-positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+numbers = st.floats(-1e100, 1e100)
+positive = st.floats(1e-100, 1e100)
 normals = st.builds(Normal, numbers, positive)
-intervals = st.tuples(numbers, numbers).filter(lambda p: p[0] != p[1]).map(lambda p: Interval(min(p), max(p)))
+intervals = (
+    st.tuples(numbers, numbers).filter(lambda p: abs(p[0] - p[1]) >= 1e-100).map(lambda p: Interval(min(p), max(p)))
+)
 cells = st.one_of(numbers, normals, intervals, st.none())
 
 

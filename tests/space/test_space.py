@@ -9,7 +9,9 @@ from bomi import BomiError, Interval, Normal
 from bomi.space import Categorical, Integer, Real, Space
 
 bounds = (
-    st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9)).map(sorted).filter(lambda p: p[1] - p[0] > 1e-6 * abs(p[0]))
+    st.tuples(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9))
+    .map(sorted)
+    .filter(lambda p: p[1] - p[0] > max(1e-6 * abs(p[0]), 1e-90))
 )
 positive_bounds = st.tuples(st.floats(1e-9, 1e9), st.floats(1.01, 1e6)).map(lambda p: (p[0], p[0] * p[1]))
 words = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=3, max_size=8)

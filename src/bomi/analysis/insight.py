@@ -99,7 +99,7 @@ class Neighbor:
 
 def nearest(optimizer: Optimizer, setting: Mapping[str, Known]) -> Neighbor | None:
     """The row with the smallest largest difference, as a share of a parameter's range; None without a complete row."""
-    rows = [(i, row) for i, row in enumerate(optimizer.observations.rows) if row.complete and not row.pending]
+    rows = [(i, row) for i, row in enumerate(optimizer.observations.rows) if row.complete and row.tried]
     if not rows:
         return None
     place = optimizer.space.to_unit(setting)
@@ -143,7 +143,7 @@ def why(
         reason = f"exploit and explore: expected to be among {among}, and still uncertain"
     else:
         reason = f"exploit: expected to be among {among}, and fairly certain"
-    if any(row.failed for row in optimizer.observations.rows):
+    if any(row.failed for row in optimizer.observations.tried):
         reason += f"; its probability of success is {optimizer.success([suggestion])[0]:.0%}"
     return f"{reason}; {_distance(optimizer, suggestion, labels)}"
 

@@ -17,7 +17,7 @@ from bomi.data.objectives import Objective
 from bomi.data.observations import Row
 from bomi.errors import BomiError, FileError
 from bomi.optimizer import Optimizer
-from bomi.results import Front, GapDraws
+from bomi.results import Front, GapDraws, by_name
 from bomi.space import Categorical, Ordinal, Parameter
 from bomi.space.cells import Cell, Interval, Known, Normal
 
@@ -127,7 +127,8 @@ def front(optimizer: Optimizer) -> Any:
     if len(optimizer.objectives) < 2:
         raise BomiError("a front of trade-offs needs two outcomes or more")
     best = optimizer.best()
-    choices = [one.predicted for one in best.choices if one.predicted] if isinstance(best, Front) else []
+    several = best.choices if isinstance(best, Front) else ()
+    choices = [by_name(one.predicted, optimizer.outcomes) for one in several if one.predicted]
     rows = [row for row in optimizer.observations.done if len(row.outcomes) == len(optimizer.objectives)]
     merits = np.array([[one.merit(row.outcomes[one.name]) for one in optimizer.objectives] for row in rows])
     beaten = np.array([((merits >= own).all(1) & (merits > own).any(1)).any() for own in merits])

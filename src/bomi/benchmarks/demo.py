@@ -16,7 +16,7 @@ import pandas as pd
 from bomi.benchmarks.heat_treatment import HeatTreatment, Trace
 from bomi.benchmarks.missingness import HistoryGaps
 from bomi.optimizer import Optimizer
-from bomi.results import Best, Suggestion
+from bomi.results import Best, Prediction, Suggestion
 from bomi.space import Real, Space
 from bomi.space.cells import Cell, Known
 
@@ -81,7 +81,7 @@ def summary(step: Step) -> dict[str, object]:
     return {
         "id": setting.id,
         **{f"stage {k}": f"{setting[f'te_{k}']:.0f}×{setting[f'ti_{k}']:.0f}" for k in STAGES},
-        "expected": f"{predicted.mean:.0f} ± {predicted.sd:.0f}" if predicted else None,
+        "expected": f"{predicted.mean:.0f} ± {predicted.sd:.0f}" if isinstance(predicted, Prediction) else None,
         OBJECTIVE: step.outcome,
         "failed": next((name.replace("te_", "stage ") for name in step.actual), None),
     }

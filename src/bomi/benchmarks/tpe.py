@@ -61,8 +61,8 @@ class TreeParzen:
         """The best setting that was told, or the undominated ones."""
         trials = self.study.best_trials
         settings = [{name: self._unranked(name, value) for name, value in trial.params.items()} for trial in trials]
-        each = tuple(Best(setting, None, None, setting, True) for setting in settings)
-        return Front(None, None, None, {}, True, choices=each)
+        each = tuple(Best(setting, None, {}, setting, True) for setting in settings)
+        return Front(None, None, {}, {}, True, choices=each)
 
     def _ranked(self, name: str, value: Known) -> Known:
         parameter = self.space.parameters[name]

@@ -15,7 +15,7 @@ from bomi.campaign.sheet import is_formula
 from bomi.campaign.writing import campaign_text
 from bomi.data.objectives import Objective, check_names
 from bomi.errors import FileError, Place, SpaceError
-from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal, Space, cells
+from bomi.space import RESERVED, TAKEN, Categorical, Ordinal, Space, cells
 
 NAME = "campaign.toml"
 LIMIT = 2**20  # bytes
@@ -39,7 +39,7 @@ class Campaign:
             known = " or ".join(map(repr, OUT_OF_BOUNDS))
             yield Fault(f"out_of_bounds must be {known}, but got {self.out_of_bounds!r}", (("out_of_bounds",),))
         try:
-            check_names(self.objectives, (*self.space.names, IDENTITY), RESERVED)
+            check_names(self.objectives, (*self.space.names, *TAKEN), RESERVED)
         except SpaceError as error:
             yield Fault(str(error), tuple(self._in_the_file(place) for place in error.places))
         for place, text in self._texts():

@@ -12,6 +12,7 @@ from bomi.cli.console import say, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table
 from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
 from bomi.errors import BomiError
+from bomi.results import by_name
 from bomi.space import cells
 
 
@@ -110,7 +111,7 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         )
     for one in {one.row: one for one in found}.values():
         recorded = {name: cells.text(cell) for name, cell in one.recorded.items()}
-        seen = one.best.seen if several else {outcomes[0]: one.best.seen}
+        seen = by_name(one.best.seen, outcomes)
         what = f"{'seen' if several else 'best so far'}, row {one.row}"
         records.append({"what": what, **recorded, **_expected(None, outcomes), **seen})
     show(records, shape, documents if several else documents[0])

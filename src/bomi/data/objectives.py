@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bomi.errors import SpaceError
+from bomi.errors import CellError, SpaceError, shown
+from bomi.space.numbers import plain_number
 
 MAXIMIZE, MINIMIZE, TARGET = GOALS = ("maximize", "minimize", "target")
 ERROR = ".sd"  # what follows the name of an outcome in that of the column with its known standard errors
@@ -23,18 +23,24 @@ class Objective:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
-            raise SpaceError(f"an objective needs a name, but got {self.name!r}", ("name",))
-        if self.goal not in GOALS:
+            raise SpaceError(f"an objective needs a name, but got {shown(self.name)}", ("name",))
+        if not isinstance(self.goal, str) or self.goal not in GOALS:
             raise SpaceError(
-                f"goal must be 'maximize', 'minimize' or ('target', value), but got {self.goal!r}", ("goal",)
+                f"goal must be 'maximize', 'minimize' or ('target', value), but got {shown(self.goal)}", ("goal",)
             )
-        finite = isinstance(self.target, int | float) and not isinstance(self.target, bool)
-        if (self.goal == TARGET) != (finite and math.isfinite(self.target or 0.0)):
+        try:
+            target = None if self.target is None else plain_number(self.target)
+        except CellError:
+            target = None
+        if (self.goal == TARGET) != (target is not None) or (self.target is not None and target is None):
             raise SpaceError(
                 f"a target goes with the goal 'target' and is a finite number, as in ('target', 7.0); "
-                f"objective {self.name!r} got the goal {self.goal!r} and the target {self.target!r}",
+                f"objective {self.name!r} got the goal {self.goal!r} and the target {shown(self.target)}",
                 ("target",),
             )
+        object.__setattr__(self, "target", target)
+        if not isinstance(self.unit, str):
+            raise SpaceError(f"the unit of {self.name!r} must be a text, but got {shown(self.unit)}", ("unit",))
 
     @property
     def sign(self) -> float:
@@ -63,7 +69,7 @@ def objective_of(name: str, goal: object = MAXIMIZE, unit: str = "") -> Objectiv
     """An outcome with a goal as users write it: "maximize", "minimize" or ("target", 7.0); or an `Objective`."""
     if isinstance(goal, Objective):
         return replace(goal, name=name)
-    if isinstance(goal, Sequence) and not isinstance(goal, str) and len(goal) == 2 and goal[0] == TARGET:
+    if isinstance(goal, tuple | list) and len(goal) == 2 and isinstance(goal[0], str) and goal[0] == TARGET:
         return Objective(name, TARGET, goal[1], unit)
     return Objective(name, goal, None, unit)  # type: ignore[arg-type]  # it checks itself
 
@@ -76,7 +82,7 @@ def read_objectives(objective: str | Mapping[str, object], goal: object = None) 
     """
     if isinstance(objective, Mapping):
         if goal is not None:
-            raise SpaceError(f"each of several objectives brings its own goal, but got goal={goal!r} beside them")
+            raise SpaceError(f"each of several objectives brings its own goal, but got goal={shown(goal)} beside them")
         if not objective:
             raise SpaceError("there must be at least one objective, but got none")
         return tuple(objective_of(name, wanted) for name, wanted in objective.items())

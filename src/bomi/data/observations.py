@@ -8,18 +8,22 @@ from typing import TYPE_CHECKING
 
 from bomi.data.objectives import ERROR
 from bomi.errors import TableError
-from bomi.space import IDENTITY, RESERVED, Space
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, Space
 from bomi.space.cells import Cell, Interval, Known, Normal
 
 if TYPE_CHECKING:
     import pandas as pd
 
+EXACT = 2**53  # the whole numbers up to here are floats too
 FAILED = "failed"  # in the cell of an outcome: the experiment was made and gave none
 
 
 @dataclass(frozen=True)
 class Row:
-    """One experiment. `asked` holds what was asked for, where known; without any outcome it is pending, or failed."""
+    """One experiment. `asked` holds what was asked for, where known; without any outcome it is pending, or failed.
+
+    An excluded row stays in the table, and nothing is learned from it.
+    """
 
     recorded: Mapping[str, Cell]
     outcomes: Mapping[str, float] = field(default_factory=dict)  # those that are known
@@ -28,11 +32,17 @@ class Row:
     extra: Mapping[str, object] = field(default_factory=dict)
     errors: Mapping[str, float] = field(default_factory=dict)  # known standard errors of outcomes
     failed: bool = False
+    excluded: bool = False
 
     @property
     def pending(self) -> bool:
         """Whether its outcome is still awaited."""
-        return not self.outcomes and not self.failed
+        return not self.outcomes and not self.failed and not self.excluded
+
+    @property
+    def tried(self) -> bool:
+        """Whether something is to be learned from it: an outcome, or that it failed."""
+        return (bool(self.outcomes) or self.failed) and not self.excluded
 
     @property
     def outcome(self) -> float | None:
@@ -64,6 +74,7 @@ class Observations:
     rows: tuple[Row, ...] = ()
     keys: tuple[int, ...] = field(default=(), compare=False)
     next_key: int = field(default=0, compare=False)
+    withdrawn: frozenset[str] = field(default=frozenset(), compare=False)  # ids that no other row shall have
 
     def __post_init__(self) -> None:
         if len(self.keys) != len(self.rows):
@@ -72,18 +83,18 @@ class Observations:
 
     @property
     def done(self) -> tuple[Row, ...]:
-        """The rows with an outcome, or some of several."""
-        return tuple(row for row in self.rows if row.outcomes)
+        """The rows with an outcome, or some of several; like all below without those that are excluded."""
+        return tuple(row for row in self.rows if row.tried and row.outcomes)
 
     @property
     def tried(self) -> tuple[Row, ...]:
         """The rows with an outcome and those that failed."""
-        return tuple(row for row in self.rows if not row.pending)
+        return tuple(row for row in self.rows if row.tried)
 
     @property
     def tried_keys(self) -> tuple[int, ...]:
         """Their keys."""
-        return tuple(key for key, row in zip(self.keys, self.rows, strict=True) if not row.pending)
+        return tuple(key for key, row in zip(self.keys, self.rows, strict=True) if row.tried)
 
     @property
     def pending(self) -> tuple[Row, ...]:
@@ -117,13 +128,30 @@ class Observations:
                 extra={**old.extra, **row.extra},
                 outcomes={**old.outcomes, **row.outcomes},
                 errors={**old.errors, **row.errors},
+                excluded=old.excluded or row.excluded,
             )
             keys[place] = key
-        return replace(self, rows=tuple(merged), keys=tuple(keys), next_key=max(keys, default=-1) + 1)
+        return replace(
+            self, rows=tuple(merged), keys=tuple(keys), next_key=max(self.next_key, max(keys, default=-1) + 1)
+        )
+
+    def put(self, place: int, row: Row) -> Observations:
+        """With another row at this place."""
+        rows, keys = list(self.rows), list(self.keys)
+        rows[place], keys[place] = row, self.next_key
+        return replace(self, rows=tuple(rows), keys=tuple(keys), next_key=self.next_key + 1)
+
+    def without(self, place: int) -> Observations:
+        """Without the row at this place; no other row will get its id."""
+        rows, keys = list(self.rows), list(self.keys)
+        gone = rows.pop(place).id
+        keys.pop(place)
+        withdrawn = self.withdrawn if gone is None else self.withdrawn | {gone}
+        return replace(self, rows=tuple(rows), keys=tuple(keys), withdrawn=withdrawn)
 
     def fresh_id(self) -> str:
-        """A short id that no row has."""
-        taken = {row.id for row in self.rows}
+        """A short id that no row has or had."""
+        taken = {row.id for row in self.rows} | self.withdrawn
         number = len(self.rows) + 1
         while str(number) in taken:
             number += 1
@@ -143,6 +171,8 @@ class Observations:
         for name in self.space.names:
             if any(name in row.asked for row in self.rows):
                 table[RESERVED + name] = [row.asked.get(name) for row in self.rows]
+        if any(row.excluded for row in self.rows):
+            table[EXCLUDE] = [True if row.excluded else None for row in self.rows]
         for name in dict.fromkeys(name for row in self.rows for name in row.extra):
             table[name] = [row.extra.get(name) for row in self.rows]
         return table
@@ -151,4 +181,11 @@ class Observations:
         """The table as a DataFrame; unknown cells are NaN or None."""
         import pandas as pd
 
-        return pd.DataFrame(self.columns())
+        table = {name: pd.Series(values, dtype=_dtype(values)) for name, values in self.columns().items()}
+        return pd.DataFrame(table)
+
+
+def _dtype(values: Iterable[object]) -> type | None:
+    """What keeps a column as it is: pandas makes floats of whole numbers beside a blank, exact only up to 2^53."""
+    large = any(isinstance(value, int) and abs(value) > EXACT for value in values)
+    return object if large else None

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import sys
+import difflib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bomi.data.objectives import ERROR
 from bomi.data.observations import FAILED, Row, default_of
-from bomi.errors import CellError, Problem, TableError
-from bomi.space import IDENTITY, RESERVED, Integer, Parameter, Real, Space, cells
+from bomi.errors import CellError, Problem, TableError, shown
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Array, Integer, Parameter, Real, Space, cells
 from bomi.space.cells import Cell, Interval, Known, Normal
+from bomi.space.numbers import LARGEST, limit, unwrapped
 
 SHOWN_PROBLEMS = 20
+NO = frozenset({"no", "n", "false", "0"})  # in the column `exclude`, beside a blank
+ALIKE = 0.8  # of 1: names so alike that one is taken for a misspelling of the other
 _ANY_NUMBER = Real(-1.0, 1.0)  # reads a number in all its spellings; its bounds are not looked at
 
 
@@ -46,7 +52,10 @@ def read_outcome(value: object) -> float | None:
     except CellError:
         outcome = None
     if not isinstance(outcome, float):
-        raise CellError(f"expected a finite number, a blank for pending or 'failed', but got {value!r}")
+        number = cells.plain(value) if isinstance(value, str) else value
+        raise CellError(
+            f"expected a finite number{limit(number)}, a blank for pending or 'failed', but got {shown(value)}"
+        )
     return outcome
 
 
@@ -59,8 +68,18 @@ def read_error(value: object) -> float | None:
         except CellError:
             error = -1.0
     if error is not None and error < 0:
-        raise CellError(f"a standard error is a number from 0, or blank, but got {value!r}")
+        raise CellError(f"a standard error is a number from 0, or blank, but got {shown(value)}")
     return error
+
+
+def read_exclude(value: object) -> bool:
+    """Whether a row is excluded: by anything but a blank or a no."""
+    value = unwrapped(value)
+    if cells.is_unknown(value):
+        return False
+    if isinstance(value, str):
+        return value.strip().lower() not in NO
+    return bool(value) if isinstance(value, bool | int | float) else True
 
 
 def is_failed(value: object) -> bool:
@@ -78,18 +97,26 @@ def read_columns(
 ) -> list[Row]:
     """The rows of a table given by columns; TableError names every problem with its row and column.
 
-    Columns: each parameter, each objective, optionally `id`, `asked.<parameter>` and `<objective>.sd`; others are kept
-    as they are.
+    Columns: each parameter, each objective, optionally `id`, `asked.<parameter>`, `<objective>.sd` and `exclude`;
+    others are kept as they are.
     """
     objectives = (objectives,) if isinstance(objectives, str) else tuple(objectives)
     asked_names = {RESERVED + name: name for name in space.names}
     error_names = {name + ERROR: name for name in objectives}
-    expected = {*space.names, *objectives, IDENTITY, *asked_names, *error_names}
+    expected = {*space.names, *objectives, *TAKEN, *asked_names, *error_names}
     unexpected = [name for name in columns if name not in expected]
     missing = [name for name in (*space.names, *objectives) if name not in columns and default_of(space, name) is None]
     if missing:
         beside = f"; unexpected columns: {', '.join(map(repr, unexpected))}" if unexpected else ""
         raise TableError(f"the table lacks {', '.join(map(repr, missing))}{beside}")
+    for name in space.names:
+        near = [] if name in columns else difflib.get_close_matches(name, unexpected, n=1, cutoff=ALIKE)
+        if near:
+            raise TableError(
+                f"the table has no column {name!r} but {near[0]!r}; rename it if it is the same, "
+                f"otherwise add a column {name!r}, which may be blank where the default "
+                f"{cells.text(default_of(space, name))} was kept"
+            )
 
     count = len(next(iter(columns.values())))
     labels = labels if labels is not None else range(count)
@@ -139,19 +166,19 @@ def read_columns(
                         recorded[name][i] = read_cell(p, p.default, keep_outside=keep_outside)
                     except CellError as error:
                         problems.append(Problem(label, name, f"the default {error}"))
-    size = sys.float_info.max
     outcomes = {
-        name: column(name, lambda value: FAILED if is_failed(value) else read_outcome(value), -size, size)
+        name: column(name, lambda value: FAILED if is_failed(value) else read_outcome(value), -LARGEST, LARGEST)
         for name in objectives
     }
-    errors = {name: column(title, read_error, 0.0, size) for title, name in error_names.items() if title in columns}
+    errors = {name: column(title, read_error, 0.0, LARGEST) for title, name in error_names.items() if title in columns}
     failed = [FAILED in told for told in zip(*outcomes.values(), strict=True)]
     for i, name in ((i, name) for i in range(count) if failed[i] for name in objectives):
         if isinstance(outcomes[name][i], float):
             problems.append(
                 Problem(labels[i], name, "the experiment failed in one outcome; this one must be blank too")
             )
-    ids = column(IDENTITY, _read_id) if IDENTITY in columns else [None] * count
+    excluded = column(EXCLUDE, read_exclude) if EXCLUDE in columns else [False] * count
+    ids = column(IDENTITY, read_id) if IDENTITY in columns else [None] * count
     seen: dict[str, object] = {}
     for label, identity in zip(labels, ids, strict=True):
         if identity is not None and identity in seen:
@@ -171,6 +198,7 @@ def read_columns(
             extra={name: columns[name][i] for name in unexpected},
             errors={name: told[i] for name, told in errors.items() if told[i] is not None},
             failed=failed[i],
+            excluded=excluded[i],
         )
         for i in range(count)
     ]
@@ -198,8 +226,82 @@ def _read_asked(parameter: Parameter, value: object, keep_outside: bool) -> Know
     return cell
 
 
-def _read_id(value: object) -> str | None:
+def read_id(value: object) -> str | None:
+    """The name of an experiment; None if it has none."""
+    value = unwrapped(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # a column of whole numbers with a blank among them is one of floats
-    blank = not isinstance(value, str) and cells.is_unknown(value)
-    return None if blank else str(value).strip() or None
+    if not isinstance(value, str) and cells.is_unknown(value):
+        return None
+    try:
+        return str(value).strip() or None
+    except Exception:  # an int of more than 4,300 digits, or what has no text
+        raise CellError(f"an id is a text or a number, but got {shown(value)}") from None
+
+
+def read_settings(space: Space, settings: object) -> list[dict[str, Known]]:
+    """Whole settings of a space, each value inside its bounds: of one mapping, a list of them, or a table."""
+    if isinstance(settings, Mapping):
+        return [_read_setting(space, settings, "the setting")]
+    if hasattr(settings, "columns"):
+        columns = table_columns(settings)
+        names, rows = list(columns), zip(*columns.values(), strict=True)
+        settings = [dict(zip(names, row, strict=True)) for row in rows]
+    if not isinstance(settings, Sequence) or isinstance(settings, str | bytes):
+        raise TableError(f"expected a setting, a list of settings or a table, but got {shown(settings)}")
+    return [_read_setting(space, one, f"setting {i}") for i, one in enumerate(settings)]
+
+
+def read_places(space: Space, places: object) -> Array:
+    """Places of the unit cube, or somewhat beyond.  (m, d)"""
+    try:
+        found = np.array(places.numpy() if hasattr(places, "numpy") else places, dtype=float)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # a tensor of a GPU, or one with a gradient
+        found = np.array(math.nan)
+    if found.ndim != 2 or found.shape[1] != space.dim or not (np.abs(found) <= LARGEST).all():
+        raise TableError(f"expected finite numbers of the shape (m, {space.dim}), but got {shown(places)}")
+    return found
+
+
+def _read_setting(space: Space, setting: object, what: str) -> dict[str, Known]:
+    if not isinstance(setting, Mapping):
+        raise TableError(f"{what} must be a mapping of parameter to value, but got {shown(setting)}")
+    check_parameters(space, setting, what)
+    missing = [name for name in space.names if name not in setting]
+    if missing:
+        raise TableError(f"{what} lacks {', '.join(map(repr, missing))}")
+    found: dict[str, Known] = {}
+    for name, parameter in space.parameters.items():
+        try:
+            cell = read_cell(parameter, setting[name], keep_outside=True)
+        except CellError as error:
+            raise TableError(f"{what}, parameter {name!r}: {error}") from None
+        if cell is None or isinstance(cell, Normal | Interval):
+            raise TableError(f"{what}, parameter {name!r}: expected a plain value, but got {cells.text(cell)}")
+        if not parameter.contains(cell):
+            raise TableError(f"{what}, parameter {name!r}: {cells.text(cell)} is out of bounds {parameter.range_text}")
+        found[name] = cell
+    return found
+
+
+def check_parameters(space: Space, named: Mapping[Any, object], what: str) -> None:
+    """Refuse names that no parameter has."""
+    unknown = [name for name in named if not isinstance(name, str) or name not in space.parameters]
+    if unknown:
+        absent = [name for name in space.names if name not in named]
+        near = difflib.get_close_matches(unknown[0], absent, n=1) if isinstance(unknown[0], str) else []
+        hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(space.names)}"
+        raise TableError(f"{what} names no parameter: {', '.join(map(shown, unknown))}; {hint}")
+
+
+def table_columns(frame: Any) -> dict[str, list[object]]:
+    """The columns of a DataFrame by name."""
+    try:
+        names = [str(name) for name in frame.columns]
+        columns = [frame.iloc[:, i].tolist() for i in range(len(names))]
+    except (AttributeError, TypeError):
+        raise TableError(f"a table is a DataFrame, but got {shown(frame)}") from None
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if doubled:
+        raise TableError(f"the table has more than one column {', '.join(map(repr, doubled))}")
+    return dict(zip(names, columns, strict=True))

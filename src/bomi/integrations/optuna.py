@@ -28,7 +28,7 @@ from bomi.errors import CellError, SpaceError, StudyError, SuggestionError
 from bomi.methods import Method
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
-from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space, cells
+from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Integer, Parameter, Real, Space, cells
 from bomi.space.cells import Cell, Known
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ def _objectives(study: Study, parameters: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, direction in zip(names, study.directions, strict=True):
         goal = MAXIMIZE if direction is StudyDirection.MAXIMIZE else MINIMIZE
-        found[_free(name, (*parameters, IDENTITY, *found))] = goal
+        found[_free(name, (*parameters, *TAKEN, *found))] = goal
     return found
 
 

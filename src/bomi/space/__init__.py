@@ -2,6 +2,19 @@
 
 from bomi.space.linear import Linear
 from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
-from bomi.space.space import IDENTITY, RESERVED, Space
+from bomi.space.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Space
 
-__all__ = ["IDENTITY", "RESERVED", "Array", "Categorical", "Integer", "Linear", "Ordinal", "Parameter", "Real", "Space"]
+__all__ = [
+    "EXCLUDE",
+    "IDENTITY",
+    "RESERVED",
+    "TAKEN",
+    "Array",
+    "Categorical",
+    "Integer",
+    "Linear",
+    "Ordinal",
+    "Parameter",
+    "Real",
+    "Space",
+]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TypeAlias
 
-import numpy as np
-
-from bomi.errors import CellError
+from bomi.errors import CellError, shown
+from bomi.space.numbers import LARGEST, SMALLEST, plain_number, unwrapped
 
 UNKNOWN_WORDS = frozenset({"", "?", "na", "n/a", "nan"})
 
@@ -21,6 +21,21 @@ _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 PLAIN = re.compile(_NUMBER)
 _NORMAL = re.compile(rf"({_NUMBER})\s*(?:±|\+/?-)\s*({_NUMBER})")
 _INTERVAL = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
+
+
+def _ends(*values: object) -> list[float | None]:
+    """Both numbers of an uncertain value, None for one that is no number."""
+    found: list[float | None] = []
+    for value in values:
+        try:
+            found.append(plain_number(value))
+        except CellError:
+            found.append(None)
+    return found
+
+
+def _short(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else shown(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +46,14 @@ class Normal:
     sd: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.mean) and math.isfinite(self.sd) and self.sd > 0):
+        mean, sd = _ends(self.mean, self.sd)
+        if mean is None or sd is None or not sd >= SMALLEST:
             raise CellError(
                 f"an uncertain value needs a finite mean and a standard deviation above 0, "
-                f"but got {self.mean:g}±{self.sd:g}; give the plain number if it is exact"
+                f"but got {_short(self.mean)}±{_short(self.sd)}; give the plain number if it is exact"
             )
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "sd", sd)
 
     @property
     def center(self) -> float:
@@ -54,8 +72,13 @@ class Interval:
     high: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise CellError(f"an interval needs finite ends with low < high, but got {self.low:g}..{self.high:g}")
+        low, high = _ends(self.low, self.high)
+        if low is None or high is None or not high - low >= SMALLEST:
+            raise CellError(
+                f"an interval needs finite ends with low < high, but got {_short(self.low)}..{_short(self.high)}"
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
 
     @property
     def center(self) -> float:
@@ -77,12 +100,12 @@ def is_unknown(value: object) -> bool:
         return True
     if isinstance(value, str):
         return value.strip().lower() in UNKNOWN_WORDS
-    if isinstance(value, Normal | Interval):
-        return False
-    if type(value).__name__ in ("NAType", "NaTType"):  # pandas' own markers
+    if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):  # the markers of pandas and NumPy
         return True
-    differs = value != value  # NaN differs from itself; of an array this is an array
-    return isinstance(differs, bool | np.bool_) and bool(differs)
+    value = unwrapped(value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or (isinstance(value, float) and math.isnan(value))  # None: NumPy's "not a time"
 
 
 def parse(text: str) -> float | Uncertain | None:
@@ -91,18 +114,23 @@ def parse(text: str) -> float | Uncertain | None:
     >>> parse("300±15"), parse("290..310"), parse(" 1e3 "), parse("?")
     (Normal(mean=300.0, sd=15.0), Interval(low=290.0, high=310.0), 1000.0, None)
     """
-    if PLAIN.fullmatch(text) and math.isfinite(number := float(text)):
+    if PLAIN.fullmatch(text) and abs(number := float(text)) <= LARGEST:
         return number
     if is_unknown(text):
         return None
     clean = text.strip().replace("\N{MINUS SIGN}", "-")
-    if PLAIN.fullmatch(clean) and math.isfinite(number := float(clean)):
-        return number
+    if PLAIN.fullmatch(clean):
+        return float(plain_number(float(clean)))
     if match := _NORMAL.fullmatch(clean):
         return Normal(float(match[1]), float(match[2]))
     if match := _INTERVAL.fullmatch(clean):
         return Interval(float(match[1]), float(match[2]))
-    raise CellError(f"expected a number, 300±15, 290..310 or ? for unknown, but got {text!r}")
+    raise CellError(f"expected a number, 300±15, 290..310 or ? for unknown, but got {shown(text)}")
+
+
+def plain(text: str) -> float | None:
+    """The plain number that a text spells; None if it spells none."""
+    return float(text) if PLAIN.fullmatch(text) else None
 
 
 def text(cell: Cell) -> str:

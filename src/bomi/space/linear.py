@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from bomi.errors import SpaceError
+from bomi.errors import SpaceError, shown
 from bomi.space.cells import number_text
+from bomi.space.numbers import SMALLEST, space_number
 
 
 @dataclass(frozen=True)
@@ -28,19 +27,21 @@ class Linear:
     def __post_init__(self) -> None:
         if not isinstance(self.terms, Mapping) or not self.terms:
             raise SpaceError(
-                f"a constraint needs a mapping of parameter to coefficient, but got {self.terms!r}", ("terms",)
+                f"a constraint needs a mapping of parameter to coefficient, but got {shown(self.terms)}", ("terms",)
             )
-        object.__setattr__(self, "terms", dict(self.terms))
+        terms = {}
         for name, coefficient in self.terms.items():
-            if not _is_number(coefficient) or coefficient == 0:
-                raise SpaceError(
-                    f"the coefficient of {name!r} must be a number other than 0, but got {coefficient!r}",
-                    ("terms", name),
-                )
+            if not isinstance(name, str):
+                raise SpaceError(f"a constraint speaks of parameters by name, but got {shown(name)}", ("terms",))
+            what, kind = f"the coefficient of {name!r}", "number other than 0"
+            terms[name] = space_number(what, coefficient, ("terms", name), kind)
+            if abs(terms[name]) < SMALLEST:
+                raise SpaceError(f"{what} must be a {kind}, but got {coefficient!r}", ("terms", name))
+        object.__setattr__(self, "terms", terms)
         limits = {name: getattr(self, name) for name in ("min", "max", "equals") if getattr(self, name) is not None}
         for name, limit in limits.items():
-            if not _is_number(limit):
-                raise SpaceError(f"`{name}` of a constraint must be a finite number, but got {limit!r}", (name,))
+            limits[name] = space_number(f"`{name}` of a constraint", limit, (name,))
+            object.__setattr__(self, name, limits[name])
         if not limits or (self.equals is not None and len(limits) > 1):
             raise SpaceError(
                 f"a constraint needs min or max or both, or equals alone, but got {limits or 'none of them'}"
@@ -85,7 +86,3 @@ class Linear:
         if self.max is not None:
             return f"{low}{self.sum_text} <= {number_text(self.max)}"
         return f"{self.sum_text} >= {number_text(self.lower)}"
-
-
-def _is_number(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float | np.number) and math.isfinite(float(value))

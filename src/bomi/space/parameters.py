@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -17,14 +19,17 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bomi.errors import CellError, SpaceError
+from bomi.errors import CellError, SpaceError, shown
 from bomi.space import cells
 from bomi.space.cells import Cell, Interval, Known, Normal
+from bomi.space.numbers import SMALLEST, plain_number, space_number, unwrapped
 from bomi.space.polytope import Axis
 
 Array: TypeAlias = NDArray[np.float64]
 
 FEW = 16  # levels that a local search tries all of
+FINEST = 1e15  # steps of a range that a float can still tell apart
+_WHOLE = re.compile(r"[+-]?\d{1,101}")
 
 
 @dataclass(frozen=True)
@@ -42,20 +47,30 @@ class _Number:
     width: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        for name, bound in (("low", self.low), ("high", self.high)):
-            if isinstance(bound, bool) or not isinstance(bound, int | float) or not math.isfinite(bound):
-                raise SpaceError(f"`{name}` must be a finite number, but got {bound!r}", (name,))
-        if not self.low < self.high or not math.isfinite(self.high - self.low):
+        for name in ("low", "high") if self.step is None else ("low", "high", "step"):
+            object.__setattr__(self, name, space_number(f"`{name}`", getattr(self, name), (name,)))
+        span = self.high - self.low
+        if not self.low < self.high:
             raise SpaceError(
                 f"`low < high` must hold, but got (low={self.low:g}, high={self.high:g})", ("low",), ("high",)
             )
-        if self.log and self.low <= 0:
-            raise SpaceError(f"a log scale needs `low > 0`, but got low={self.low:g}", ("low",), ("log",))
-        if self.step is not None and not 0 < self.step <= self.high - self.low:
+        if span < max(SMALLEST, 8 * math.ulp(max(abs(self.low), abs(self.high)))):
+            raise SpaceError(
+                f"[{self.low!r}, {self.high!r}] is too narrow a range: its values cannot be told apart",
+                ("low",),
+                ("high",),
+            )
+        if not isinstance(self.log, bool | np.bool_):
+            raise SpaceError(f"`log` must be True or False, but got {shown(self.log)}", ("log",))
+        if self.log and self.low < SMALLEST:
+            least = "low > 0" if self.low <= 0 else f"low >= {SMALLEST:g}"
+            raise SpaceError(f"a log scale needs `{least}`, but got low={self.low:g}", ("low",), ("log",))
+        if self.step is not None and not SMALLEST <= self.step <= span:
             raise SpaceError(
                 f"`0 < step <= high - low` must hold, but got step={self.step:g} in [{self.low:g}, {self.high:g}]",
                 ("step",),
             )
+        _check_unit(self)
         _check_default(self)
 
     @property
@@ -74,18 +89,10 @@ class _Number:
             return None
         if isinstance(value, Normal | Interval):
             return value
-        if isinstance(value, bool | np.bool_):
-            raise CellError(f"expected a number, but got {value!r}")
-        try:
-            number = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError, OverflowError):
-            raise CellError(f"expected a number, but got {value!r}") from None
-        if not math.isfinite(number):
-            raise CellError(f"expected a finite number, but got {value!r}")
-        return self._number(number)
+        return self._number(plain_number(value))
 
     def _number(self, number: float) -> Known:
-        return number
+        return float(number)
 
     def contains(self, value: Known) -> bool:
         """Whether a known value lies inside the bounds."""
@@ -99,7 +106,7 @@ class _Number:
 
     def to_unit(self, value: Known) -> list[float]:
         """The value's column of the cube: (x - low) / (high - low), or the same of log x."""
-        number = float(value)
+        number = value if isinstance(value, int) else float(value)  # an int of any size stays exact
         if not self.log:
             return [(number - self.low) / (self.high - self.low)]
         if number <= 0:
@@ -203,6 +210,15 @@ class Real(_Number):
 
     kind: ClassVar[str] = "real"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.levels is not None and self.levels > FINEST:
+            raise SpaceError(
+                f"a step of {self.step:g} makes more values in {self.range_text} than can be told apart; "
+                "leave it out, or take a larger one",
+                ("step",),
+            )
+
 
 @dataclass(frozen=True)
 class Integer(_Number):
@@ -217,9 +233,17 @@ class Integer(_Number):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, number in (("low", self.low), ("high", self.high), ("step", self.step)):
+        for name in ("low", "high", "step"):
+            number = getattr(self, name)
             if number is None or number != int(number):
                 raise SpaceError(f"an integer parameter needs a whole `{name}`, but got {number!r}", (name,))
+            object.__setattr__(self, name, int(number))
+
+    def read(self, value: object) -> Cell:
+        """What a value of a table, or a typed one, says of this parameter; a whole number of any size is exact."""
+        if isinstance(value, str) and _WHOLE.fullmatch(clean := value.strip()):
+            value = int(clean)
+        return super().read(value)
 
     def _number(self, number: float) -> Known:
         if number != int(number):
@@ -243,16 +267,24 @@ class _Choice:
     noun: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if isinstance(self.values, str):
-            raise SpaceError(f"{self.noun} must be a list of values, but got {self.values!r}", ("values",))
-        object.__setattr__(self, "values", tuple(self.values))
-        if len(self._by_text) < max(2, len(self.values)):
-            raise SpaceError(
-                f"{self.noun} must be two or more different values, but got {list(self.values)!r}", ("values",)
-            )
-        for value in self.values:
+        unordered = isinstance(self.values, str | bytes | Set | Mapping)
+        try:
+            values = () if unordered else tuple(unwrapped(value) for value in self.values)
+        except TypeError:
+            unordered = True
+        if unordered:
+            raise SpaceError(f"{self.noun} must be a list of values, but got {shown(self.values)}", ("values",))
+        object.__setattr__(self, "values", values)
+        for value in values:
             if cells.is_unknown(value):
                 raise SpaceError(f"no value can be called {value!r}: that is read as unknown", ("values",))
+            if not isinstance(value, str | bool):
+                space_number(f"each of {self.noun}", value, ("values",), "text or a number")
+        if len(self._by_text) < max(2, len(values)):
+            raise SpaceError(
+                f"{self.noun} must be two or more different values, but got {shown(list(values))}", ("values",)
+            )
+        _check_unit(self)
         _check_default(self)
 
     @cached_property
@@ -268,14 +300,18 @@ class _Choice:
         """The value that a cell of a table names; CellError if there is none."""
         if cells.is_unknown(value):
             return None
-        if isinstance(value, np.generic):
-            value = value.item()
-        typed = cells.text(value).strip() if isinstance(value, bool | int | float | str) else str(value)
+        value = unwrapped(value)
+        if not isinstance(value, str | bool):
+            with suppress(CellError):
+                value = plain_number(value)
+        typed = cells.text(value).strip() if isinstance(value, bool | int | float | str) else shown(value)
+        if typed not in self._by_text and (number := cells.plain(typed)) is not None:
+            typed = cells.number_text(number)  # 2.0 and 2 are the same level
         if typed in self._by_text:
             return self.values[self._by_text[typed]]
         near = difflib.get_close_matches(typed, self._by_text, n=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise CellError(f"expected one of {', '.join(self._by_text)}, but got {value!r}{hint}")
+        raise CellError(f"expected one of {', '.join(self._by_text)}, but got {shown(value)}{hint}")
 
     def contains(self, value: Known) -> bool:
         """Whether it is one of the values."""
@@ -416,6 +452,11 @@ class Ordinal(_Choice):
         return np.asarray(index / (len(self.values) - 1))[..., None]
 
 
+def _check_unit(parameter: Any) -> None:
+    if not isinstance(parameter.unit, str):
+        raise SpaceError(f"`unit` must be a text, but got {shown(parameter.unit)}", ("unit",))
+
+
 def _check_default(parameter: Any) -> None:
     """What blanks are taken for must be a value that the parameter can read, inside its bounds or not."""
     if parameter.default is None:
@@ -423,7 +464,7 @@ def _check_default(parameter: Any) -> None:
     try:
         value = parameter.read(parameter.default)
         if not isinstance(value, Known):
-            raise CellError(f"it must be a plain value, but got {parameter.default!r}")
+            raise CellError(f"it must be a plain value, but got {shown(parameter.default)}")
         parameter.to_unit(value)
     except CellError as error:
         raise SpaceError(f"`default`: {error}", ("default",)) from None

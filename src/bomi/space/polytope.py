@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from bomi.errors import SpaceError
 from bomi.space.linear import Linear
+from bomi.space.numbers import LARGEST
 
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -360,8 +361,14 @@ class Polytope:
         """SpaceError, with a reason, if no setting keeps the constraints."""
         ends = np.stack([self.A * self.low, self.A * self.high])
         least, most = ends.min(0).sum(-1), ends.max(0).sum(-1)
-        limits = zip(self.constraints, least, most, self.slack, strict=True)
-        for place, (constraint, lowest, highest, slack) in enumerate(limits):
+        sizes = np.abs(ends).sum(-1).max(0)
+        limits = zip(self.constraints, sizes, least, most, self.slack, strict=True)
+        for place, (constraint, size, lowest, highest, slack) in enumerate(limits):
+            if not size <= LARGEST:
+                raise SpaceError(
+                    f"the sum {constraint.sum_text} may be {size:.2g}; its size must be at most {LARGEST:g}",
+                    ("constraints", place),
+                )
             within = f"the constraint {constraint} cannot be kept: within the ranges {constraint.sum_text} is"
             if lowest > constraint.upper + slack:
                 raise SpaceError(f"{within} at least {lowest:.6g}", ("constraints", place))

@@ -9,7 +9,7 @@ import difflib
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bomi.errors import SpaceError
+from bomi.errors import SpaceError, shown
 from bomi.space.cells import Cell, Known
 from bomi.space.linear import Linear
 from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
@@ -25,6 +25,9 @@ from bomi.space.polytope import Mask, Polytope
 
 RESERVED = "asked."  # the column prefix for what was asked of a parameter
 IDENTITY = "id"  # the column that names an experiment
+EXCLUDE = "exclude"  # the column that marks rows which nothing is learned from
+TAKEN = (IDENTITY, EXCLUDE)  # names that no parameter and no outcome can have
+_EXACT = Context(prec=400)  # digits: a number of size 1e100 to a millionth of a range of 1e-100, and more
 
 
 def _parameter(name: str, spec: object) -> Parameter:
@@ -39,7 +42,7 @@ def _parameter(name: str, spec: object) -> Parameter:
         raise SpaceError(f"parameter {name!r}: {error}", *error.within("parameters", name)) from None
     raise SpaceError(
         f"parameter {name!r} must be a Real, an Integer, a Categorical, an Ordinal, a (low, high) tuple or a "
-        f"list of values, but got {spec!r}",
+        f"list of values, but got {shown(spec)}",
         ("parameters", name),
     )
 
@@ -54,17 +57,19 @@ class Space:
 
     def __init__(self, parameters: Mapping[str, Any], *, constraints: Sequence[Linear] = ()) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
-            raise SpaceError(f"a space needs a mapping of name to parameter, but got {parameters!r}")
+            raise SpaceError(f"a space needs a mapping of name to parameter, but got {shown(parameters)}")
         for name in parameters:
-            if not isinstance(name, str) or not name.strip() or name.startswith(RESERVED) or name == IDENTITY:
+            if not isinstance(name, str) or not name.strip() or name.startswith(RESERVED) or name in TAKEN:
                 raise SpaceError(
-                    f"a parameter's name must be a text other than {IDENTITY!r} that does not start with {RESERVED!r}, "
-                    f"but got {name!r}",
-                    ("parameters", str(name)),
+                    f"a parameter's name must be a text other than {' and '.join(map(repr, TAKEN))} that does not "
+                    f"start with {RESERVED!r}, but got {shown(name)}",
+                    ("parameters", shown(name) if not isinstance(name, str) else name),
                 )
         made = {name: _parameter(name, spec) for name, spec in parameters.items()}
         self.parameters: Mapping[str, Parameter] = MappingProxyType(made)
         self.names: tuple[str, ...] = tuple(made)
+        if not isinstance(constraints, Sequence) or isinstance(constraints, str):
+            raise SpaceError(f"constraints must be a list of Linear, but got {shown(constraints)}", ("constraints",))
         self.constraints = tuple(constraints)
         if self.polytope is not None:
             self.polytope.check()
@@ -81,6 +86,9 @@ class Space:
 
     def __hash__(self) -> int:
         return hash((tuple(self.parameters.items()), self.constraints))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (dict(self.parameters), self.constraints)
 
     def __repr__(self) -> str:
         beside = f", constraints={list(self.constraints)!r}" if self.constraints else ""
@@ -136,7 +144,7 @@ class Space:
         axes = {}
         for place, constraint in enumerate(self.constraints):
             if not isinstance(constraint, Linear):
-                raise SpaceError(f"a constraint must be a Linear, but got {constraint!r}", ("constraints", place))
+                raise SpaceError(f"a constraint must be a Linear, but got {shown(constraint)}", ("constraints", place))
             for name in constraint.terms:
                 parameter = self.parameters.get(name)
                 if parameter is None:
@@ -238,13 +246,19 @@ class Space:
                     for other, c in one.terms.items()
                     if other != name
                 )
-                tidy[name] = float(round(rest / Decimal(repr(float(one.terms[name]))), 12))
+                number = rest / Decimal(repr(float(one.terms[name])))
+                tidy[name] = float(round(number, 12) if abs(number) < 1e15 else number)  # a larger one has no decimals
             elif not one.lower <= total <= one.upper and moving:
                 down = total > one.upper
                 for name in moving:
                     tidy[name] = _rounded(self.parameters[name], exact[name], down=down == (one.terms[name] > 0))
         fine = all(self.parameters[name].contains(value) for name, value in tidy.items())
         return tidy if fine and not self.broken(tidy) else exact
+
+
+def _made(parameters: Mapping[str, Parameter], constraints: Sequence[Linear]) -> Space:
+    """A space from its pickle."""
+    return Space(parameters, constraints=constraints)
 
 
 def _room(parameter: Parameter, value: Known) -> float:
@@ -258,5 +272,5 @@ def _rounded(parameter: Parameter, value: Known, *, down: bool) -> float:
     assert isinstance(parameter, Real | Integer)
     digits = 6 - math.floor(math.log10(parameter.high - parameter.low))
     unit = Decimal(10) ** -digits
-    rounded = float(Decimal(repr(float(value))).quantize(unit, ROUND_FLOOR if down else ROUND_CEILING))
+    rounded = float(Decimal(repr(float(value))).quantize(unit, ROUND_FLOOR if down else ROUND_CEILING, _EXACT))
     return min(max(rounded, parameter.low), parameter.high)

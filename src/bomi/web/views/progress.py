@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import background_tasks, ui
 
 from bomi.errors import BomiError
+from bomi.results import by_name
 from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Cell, Known
 from bomi.web import figures, theme
@@ -115,7 +116,7 @@ class ProgressView:
                 f"{campaign.wish[:1].upper()}{campaign.wish[1:]}. No setting is expected to be better than one of "
                 "these in every outcome."
             ).classes("soft small")
-            predictions = [one.best.predicted for one in choices if one.best.predicted]
+            predictions = [by_name(one.best.predicted, campaign.outcomes) for one in choices if one.best.predicted]
             pair = campaign.objectives[0], campaign.objectives[1]
             figure = (
                 ui.plotly(figures.front(self.experiments, pair, predictions)).classes("plot").style("height: 340px")

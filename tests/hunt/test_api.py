@@ -1,0 +1,30 @@
+"""The hunt for wrong calls, for a short while; `make hunt` goes on for longer."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+hunter = runpy.run_path(str(Path(__file__).parent / "api.py"), run_name="hunter")
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_every_wrong_call_is_a_bomi_error_and_changes_nothing(part):
+    calls, kinds, wrong = hunter["hunt"](seconds=5, seed=1_000_000 * part)
+    assert wrong == [], "\n\n" + "\n\n".join(wrong)
+    assert calls > 10
+    assert kinds["tell: done"] > 0
+
+
+def test_a_fault_is_found_and_told_by_its_smallest_case(monkeypatch):
+    from bomi import Optimizer
+
+    def frame(self):
+        raise KeyError("broken on purpose")
+
+    monkeypatch.setattr(Optimizer, "frame", frame)
+    _, _, wrong = hunter["hunt"](seconds=20, seed=0, most=1)
+    assert wrong
+    *calls, said = wrong[0].splitlines()
+    assert "KeyError" in said
+    assert len(calls) == 4  # the case, its space, its optimizer and the one call
