@@ -1,7 +1,7 @@
 import pytest
 
 from bomi.campaign import append, ledger, read_experiments, withdraw
-from bomi.errors import FileError, TableError
+from bomi.errors import TableError
 
 SETTING = {"temperature": 312.5, "time": 900, "passes": 3, "quench": "oil"}
 OTHER = {"temperature": 100.25, "time": 60, "passes": 1, "quench": "air"}
@@ -24,13 +24,10 @@ def test_what_was_added_and_withdrawn_leaves_the_rest_byte_for_byte(lab, campaig
 @pytest.mark.parametrize(
     ("ids", "said"),
     [
-        (
-            ["5", "1"],
-            r"lab.csv, row 2, column 'id': '1' has an outcome, so it is not withdrawn; correct it in the table",
-        ),
-        (["3", "5"], r"row 4, column 'id': '3' failed, so it is not withdrawn"),
-        (["4"], r"row 5, column 'id': '4' was not suggested by bomi"),
-        (["99"], r"row 1, column 'id': no row has the id '99'; those that await their outcome are 5$"),
+        (["5", "1"], r"lab.csv, row 2: it has an outcome, so it is not withdrawn; correct it in the table"),
+        (["3", "5"], r"row 4: it failed, so it is not withdrawn"),
+        (["4"], r"row 5: it was not suggested by bomi"),
+        (["99"], r"no row has the id '99'; the rows that await their outcome are 6 \(id '5'\)$"),
     ],
 )
 def test_any_other_row_is_refused_and_nothing_changes(lab, campaign, ids, said):
@@ -47,20 +44,26 @@ def test_every_refusal_is_told_at_once(lab, campaign):
     with pytest.raises(TableError) as caught:
         withdraw(lab, campaign, ["1", "99", "4"])
     assert [problem.row for problem in caught.value.problems] == [2, 1, 5]
-    assert "none awaits its outcome" in str(caught.value)
+    assert "no row awaits its outcome" in str(caught.value)
 
 
 def test_an_outcome_entered_meanwhile_is_not_lost(lab, campaign):
     append(lab, campaign, [SETTING])
     with ledger(lab, campaign) as held:
         lab.write_text(lab.read_text().replace("5,312.5,900,3,oil,,", "5,312.5,900,3,oil,201,"))
-        with pytest.raises(TableError, match="'5' has an outcome"):
+        with pytest.raises(TableError, match="row 6: it has an outcome"):
             held.withdraw(["5"])
     assert "201" in lab.read_text()
 
 
-def test_without_ids_there_is_nothing_to_find_a_row_by(lab, campaign):
-    lab.write_text("temperature,time,passes,quench,strength\n300,600,1,oil,2\n")
-    append(lab, campaign, [SETTING])
-    with pytest.raises(FileError, match="has no column 'id' to find rows by; remove the row in the table itself"):
+def test_without_ids_a_row_is_called_by_its_number(lab, campaign):
+    before = "temperature,time,passes,quench,strength\n300,600,1,oil,2\n"
+    lab.write_text(before)
+    append(lab, campaign, [SETTING, OTHER])
+    with pytest.raises(TableError, match="no row has the id '2'; the rows that await their outcome are 3, 4"):
         withdraw(lab, campaign, ["2"])
+    with pytest.raises(TableError, match="no row has the number 5"):
+        withdraw(lab, campaign, numbers=[3, 5])
+    (gone,) = withdraw(lab, campaign, numbers=[4])
+    assert dict(gone.asked) == OTHER
+    assert len(read_experiments(lab, campaign).rows) == 2

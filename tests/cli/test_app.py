@@ -133,9 +133,14 @@ def test_a_suggestion_is_withdrawn(bomi, lab):
     assert [line.partition(",")[0] for line in lab.read_text().splitlines()[len(lines) :]] == ["42"]
     code, out, err = bomi("withdraw", "lab.csv", "42", "H01")
     assert (code, out) == (2, "")
-    assert "lab.csv, row 2, column 'id': 'H01' has an outcome" in err
+    assert "lab.csv, row 2: it has an outcome" in err
+    assert bomi("withdraw", "lab.csv") == (
+        2,
+        "",
+        "bomi: say which suggestions: by their ids, or each by --row and its number in the table\n",
+    )
     assert len(lab.read_text().splitlines()) == len(lines) + 1
-    assert "42" in bomi("withdraw", "lab.csv", "42")[1]
+    assert "42" in bomi("withdraw", "lab.csv", "--row", len(lines) + 1)[1]
     assert len(lab.read_text().splitlines()) == len(lines)
 
 

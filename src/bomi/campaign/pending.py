@@ -12,7 +12,7 @@ from bomi.campaign.experiments import Experiments, number_columns, parse_experim
 from bomi.campaign.toml import Campaign
 from bomi.data.observations import Observations, Row
 from bomi.errors import FileError, Problem
-from bomi.space import IDENTITY, RESERVED, cells
+from bomi.space import RESERVED, cells
 from bomi.space.cells import Known
 
 
@@ -36,14 +36,17 @@ class Ledger:
         storage.update_bytes(self.experiments.sheet.path, change)
         return ids
 
-    def withdraw(self, ids: Sequence[str]) -> list[Row]:
-        """Remove suggested rows that still await their outcome; returns them. With any other, nothing is removed."""
+    def withdraw(self, ids: Sequence[str] = (), numbers: Sequence[int] = ()) -> list[Row]:
+        """Remove suggested rows that still await their outcome, by id or by the line they begin at; returns them.
+
+        If one of them cannot be withdrawn, none is.
+        """
         gone: list[Row] = []
 
         def change(content: bytes) -> bytes:
             nonlocal gone
             now = self._now(content)
-            places = _withdrawable(now, ids)
+            places = _withdrawable(now, ids, numbers)
             gone = [now.rows[place] for place in places]
             return now.sheet.retyped({}, without=places)
 
@@ -75,10 +78,10 @@ def append(path: Path, campaign: Campaign, settings: Sequence[Mapping[str, Known
         return held.append(settings)
 
 
-def withdraw(path: Path, campaign: Campaign, ids: Sequence[str]) -> list[Row]:
-    """Remove suggested rows of a table that still await their outcome; returns them."""
+def withdraw(path: Path, campaign: Campaign, ids: Sequence[str] = (), numbers: Sequence[int] = ()) -> list[Row]:
+    """Remove suggested rows of a table that still await their outcome, by id or line number; returns them."""
     with ledger(path, campaign) as held:
-        return held.withdraw(ids)
+        return held.withdraw(ids, numbers)
 
 
 def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]], ids: Sequence[str]) -> bytes:
@@ -102,36 +105,37 @@ def _fresh_ids(experiments: Experiments, count: int) -> list[str]:
     return ids
 
 
-def _withdrawable(experiments: Experiments, ids: Sequence[str]) -> list[int]:
-    """The places of suggested rows, by their ids; TableError says of each other one why it stays."""
+def _withdrawable(experiments: Experiments, ids: Sequence[str], numbers: Sequence[int]) -> list[int]:
+    """The places of suggested rows, by id or line number; TableError says of each other one why it stays."""
     sheet, rows = experiments.sheet, experiments.rows
-    if IDENTITY not in sheet.columns:
-        raise FileError(f"{sheet.path} has no column {IDENTITY!r} to find rows by; remove the row in the table itself")
     by_id = {row.id: place for place, row in enumerate(rows) if row.id is not None}
-    waiting = [row.id for row in rows if row.id is not None and _is_suggested(row)]
+    by_number = {number: place for place, number in enumerate(sheet.numbers)}
+    wanted = [(f"id {identity!r}", by_id.get(identity)) for identity in ids]
+    wanted += [(f"number {number}", by_number.get(number)) for number in numbers]
+    waiting = [
+        f"{number} (id {row.id!r})" if row.id else str(number)
+        for number, row in zip(sheet.numbers, rows, strict=True)
+        if _is_suggested(row)
+    ]
+    hint = f"the rows that await their outcome are {', '.join(waiting)}" if waiting else "no row awaits its outcome"
     problems = []
-    for identity in ids:
-        place = by_id.get(identity)
+    for name, place in wanted:
         if place is None:
-            hint = f"those that await their outcome are {', '.join(waiting)}" if waiting else "none awaits its outcome"
-            problems.append(Problem(sheet.header_number, IDENTITY, f"no row has the id {identity!r}; {hint}"))
-        elif rows[place].outcomes or rows[place].failed:
-            what = "failed" if rows[place].failed else "has an outcome"
-            problems.append(
-                Problem(
-                    sheet.numbers[place],
-                    IDENTITY,
-                    f"{identity!r} {what}, so it is not withdrawn; correct it in the table, or remove it there",
-                )
-            )
+            problems.append(Problem(sheet.header_number, "", f"no row has the {name}; {hint}"))
         elif not _is_suggested(rows[place]):
-            message = f"{identity!r} was not suggested by bomi, so it is not withdrawn; remove it in the table itself"
-            problems.append(Problem(sheet.numbers[place], IDENTITY, message))
+            problems.append(Problem(sheet.numbers[place], "", _refusal(rows[place])))
     if problems:
         raise table_error(sheet.path, problems)
-    return [by_id[identity] for identity in dict.fromkeys(ids)]
+    return sorted({place for _, place in wanted if place is not None})
 
 
 def _is_suggested(row: Row) -> bool:
     """Whether we asked for it, and nothing came of it yet."""
     return not row.outcomes and not row.failed and row.asked.keys() == row.recorded.keys()
+
+
+def _refusal(row: Row) -> str:
+    if not row.outcomes and not row.failed:
+        return "it was not suggested by bomi, so it is not withdrawn; remove it in the table itself"
+    what = "failed" if row.failed else "has an outcome"
+    return f"it {what}, so it is not withdrawn; correct it in the table, or remove it there"

@@ -33,35 +33,22 @@ def suggest(
         advices = workflow.suggest(
             table, campaign, count=count, append=append, seed=seed, done=lambda n: update(f"suggested {n} of {count}")
         )
-    records = [
-        {"id": advice.suggestion.id, **advice.suggestion, **flat(advice.suggestion.predicted), "why": advice.why}
-        for advice in advices
-    ]
-    document = [
-        {
-            "id": advice.suggestion.id,
-            "setting": dict(advice.suggestion),
-            "predicted": nested(advice.suggestion.predicted),
-            "why": advice.why,
-        }
-        for advice in advices
-    ]
-    if shape is not Format.table:
-        show(records, shape, document)
+    told = [(advice.suggestion, advice.why) for advice in advices]
+    if shape is Format.table:
+        show([{"id": one.id, **one, **pairs(one.predicted)} for one, _ in told], shape)
+        for one, why in told:
+            typer.echo(f"{one.id}: {why}")
     else:
-        show(
-            [
-                {"id": advice.suggestion.id, **advice.suggestion, **pairs(advice.suggestion.predicted)}
-                for advice in advices
-            ],
-            shape,
-        )
-        for advice in advices:
-            typer.echo(f"{advice.suggestion.id}: {advice.why}")
+        records = [{"id": one.id, **one, **flat(one.predicted), "why": why} for one, why in told]
+        document = [
+            {"id": one.id, "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
+        ]
+        show(records, shape, document)
     if append:
         say(
             f"added to {table}, the version before is {table.name}.bak; once done, enter the outcome, "
-            "and where an input differed overwrite it, or blank it if nobody knows"
+            "and where an input differed overwrite it, or blank it if nobody knows; bomi withdraw takes back "
+            "what will not be run"
         )
 
 

@@ -9,6 +9,7 @@ import typer
 from bomi.cli.console import say, working
 from bomi.cli.options import Config, Format, Shape, Table
 from bomi.cli.printing import show
+from bomi.errors import BomiError
 from bomi.space import cells
 
 SHOWN_NOTES = 20
@@ -97,7 +98,10 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
 
 def withdraw(
     table: Table,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The ids of the suggestions.")],
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="The ids of the suggestions.")] = None,
+    row: Annotated[
+        list[int] | None, typer.Option(help="The number of a row instead of an id, as `bomi check` has it.")
+    ] = None,
     campaign: Config = None,
     shape: Shape = Format.table,
 ) -> None:
@@ -105,7 +109,9 @@ def withdraw(
     from bomi.campaign import Campaign, campaign_path
     from bomi.campaign import withdraw as take_back
 
+    if not ids and not row:
+        raise BomiError("say which suggestions: by their ids, or each by --row and its number in the table")
     with working("reading the table"):
-        gone = take_back(table, Campaign.read(campaign_path(table, campaign)), ids)
+        gone = take_back(table, Campaign.read(campaign_path(table, campaign)), ids or (), row or ())
     show([{"id": row.id, **row.asked} for row in gone], shape, [{"id": row.id, "setting": row.asked} for row in gone])
     say(f"removed from {table}, the version before is {table.name}.bak")
