@@ -27,7 +27,7 @@ def test_what_was_added_and_withdrawn_leaves_the_rest_byte_for_byte(lab, campaig
         (["5", "1"], r"lab.csv, row 2: it has an outcome, so it is not withdrawn; correct it in the table"),
         (["3", "5"], r"row 4: it failed, so it is not withdrawn"),
         (["4"], r"row 5: it was not suggested by bomi"),
-        (["99"], r"no row has the id '99'; the rows that await their outcome are 6 \(id '5'\)$"),
+        (["99"], r"lab.csv: no row has the id '99'; the rows that await their outcome are 6 \(id '5'\)$"),
     ],
 )
 def test_any_other_row_is_refused_and_nothing_changes(lab, campaign, ids, said):
@@ -43,7 +43,7 @@ def test_any_other_row_is_refused_and_nothing_changes(lab, campaign, ids, said):
 def test_every_refusal_is_told_at_once(lab, campaign):
     with pytest.raises(TableError) as caught:
         withdraw(lab, campaign, ["1", "99", "4"])
-    assert [problem.row for problem in caught.value.problems] == [2, 1, 5]
+    assert [problem.row for problem in caught.value.problems] == [2, None, 5]
     assert "no row awaits its outcome" in str(caught.value)
 
 

@@ -173,7 +173,7 @@ def _width_problems(sheet: Sheet) -> Iterator[Problem]:
 
 def table_error(path: Path, problems: Sequence[Problem]) -> TableError:
     """All problems in one error, each line with the file's name: the first twenty, then a count."""
-    lines = [f"{path}, {_where(problem)}: {problem.message}" for problem in problems[:SHOWN_PROBLEMS]]
+    lines = [f"{path}{_where(problem)}: {problem.message}" for problem in problems[:SHOWN_PROBLEMS]]
     if len(problems) > SHOWN_PROBLEMS:
         lines.append(f"{path}: and {len(problems) - SHOWN_PROBLEMS} more problems")
     error = TableError("\n".join(lines))
@@ -182,7 +182,8 @@ def table_error(path: Path, problems: Sequence[Problem]) -> TableError:
 
 
 def _where(problem: Problem) -> str:
-    return f"row {problem.row}, column {problem.column!r}" if problem.column else f"row {problem.row}"
+    row = "" if problem.row is None else f", row {problem.row}"
+    return f"{row}, column {problem.column!r}" if problem.column else row
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def _withdrawable(experiments: Experiments, ids: Sequence[str], numbers: Sequenc
     problems = []
     for name, place in wanted:
         if place is None:
-            problems.append(Problem(sheet.header_number, "", f"no row has the {name}; {hint}"))
+            problems.append(Problem(None, "", f"no row has the {name}; {hint}"))
         elif not _is_suggested(rows[place]):
             problems.append(Problem(sheet.numbers[place], "", _refusal(rows[place])))
     if problems:

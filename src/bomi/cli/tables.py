@@ -98,7 +98,7 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
 
 def withdraw(
     table: Table,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID...", help="The ids of the suggestions.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of the suggestions.")] = None,
     row: Annotated[
         list[int] | None, typer.Option(help="The number of a row instead of an id, as `bomi check` has it.")
     ] = None,
