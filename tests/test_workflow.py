@@ -110,3 +110,14 @@ def test_a_row_saved_while_learning_is_kept_and_its_id_is_not_given_again(tmp_pa
     assert lines[-2].startswith("11,3,a,5")
     assert advice.suggestion.id == "12"
     assert lines[-1].startswith("12,")
+
+
+def test_a_row_that_is_excluded_is_neither_best_nor_learned_from(tmp_path):
+    (tmp_path / "campaign.toml").write_text(TOML)
+    table = tmp_path / "lab.csv"
+    table.write_text("x,kind,y,exclude\n4,a,1,\n9,b,7,\n2,b,3,\n")
+    without = workflow.load(table)
+    table.write_text("x,kind,y,exclude\n4,a,1,\n5,a,999,typing error\n9,b,7,\n2,b,3,\n")
+    study = workflow.load(table)
+    assert [one.row for one in workflow.recommend(study)] == [4]
+    assert study.optimizer.observations.tried == without.optimizer.observations.tried

@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from bomi.campaign import append, ledger, read_experiments
+from bomi.campaign import append, guess, ledger, read_experiments, summarize
+from bomi.campaign.sheet import parse_sheet
 from bomi.campaign.storage import LIMIT
 from bomi.errors import BomiError, FileError, TableError
 from bomi.space.cells import Interval, Normal
@@ -183,3 +184,49 @@ def test_a_lock_that_a_killed_process_left_does_not_hinder(lab, campaign):
     (lab.parent / ".lab.csv.lock").touch()
     (lab.parent / ".lab.csv.new").write_text("half of")
     assert append(lab, campaign, [SETTING]) == ["5"]
+
+
+# --- rows that are excluded ---
+
+MARKED = """id,temperature,time,passes,quench,strength,exclude
+1,300,600,1,water,180.5,
+2,999,soon,2,fire,many,the wrong alloy
+3,310,700,2,oil,175,no
+4,290,800,3,air,,x
+"""
+
+
+def test_a_row_that_is_excluded_is_not_checked_and_keeps_its_id(lab, campaign):
+    lab.write_text(MARKED)
+    rows = read_experiments(lab, campaign).rows
+    assert [row.excluded for row in rows] == [False, True, False, True]
+    assert [row.tried for row in rows] == [True, False, True, False]
+    assert not any(row.pending for row in rows)
+    assert [row.id for row in rows] == ["1", "2", "3", "4"]
+    assert append(lab, campaign, [SETTING]) == ["5"]
+    assert lab.read_text().startswith(MARKED.partition("\n")[0])
+    assert "2,999,soon,2,fire,many,the wrong alloy" in lab.read_text()
+
+
+def test_without_its_mark_it_is_checked_again(lab, campaign):
+    lab.write_text(MARKED.replace("the wrong alloy", ""))
+    with pytest.raises(TableError) as caught:
+        read_experiments(lab, campaign)
+    assert {(problem.row, problem.column) for problem in caught.value.problems} == {
+        (3, "temperature"), (3, "time"), (3, "quench"), (3, "strength"),
+    }  # fmt: skip
+
+
+def test_excluded_rows_are_counted_and_count_for_nothing_else(lab, campaign):
+    lab.write_text(MARKED)
+    summary = summarize(read_experiments(lab, campaign))
+    assert (summary.rows, summary.outcomes, summary.pending, summary.excluded) == (4, 2, 0, 2)
+    assert {column.known for column in summary.columns} == {2}
+    assert {column.unknown for column in summary.columns} == {0}
+
+
+def test_a_column_of_marks_is_no_parameter(lab):
+    text = "temperature,exclude,strength\n" + "".join(f"{i},{'yes' if i % 2 else 'no'},{i}\n" for i in range(8))
+    found = guess(parse_sheet(lab, text.encode()))
+    assert list(found.campaign.space.names) == ["temperature"]
+    assert "exclude" in found.unused

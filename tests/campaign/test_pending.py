@@ -67,3 +67,11 @@ def test_without_ids_a_row_is_called_by_its_number(lab, campaign):
     (gone,) = withdraw(lab, campaign, numbers=[4])
     assert dict(gone.asked) == OTHER
     assert len(read_experiments(lab, campaign).rows) == 2
+
+
+def test_a_suggestion_that_is_excluded_is_not_withdrawn(lab, campaign):
+    lab.write_text("id,temperature,time,passes,quench,strength,exclude\n1,300,600,1,water,180.5,\n")
+    append(lab, campaign, [SETTING])
+    lab.write_text(lab.read_text().replace("3,oil,,", "3,oil,,x"))
+    with pytest.raises(TableError, match="row 3: it is excluded, so it is not withdrawn"):
+        withdraw(lab, campaign, ["2"])

@@ -10,9 +10,9 @@ from bomi.campaign.edits import Conflict, Edit, Removal, edited, locate, locate_
 from bomi.campaign.experiments import column_names
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot, assess
-from bomi.data.reading import is_failed
+from bomi.data.reading import is_failed, read_exclude
 from bomi.errors import CellError, FileError, Problem, TableError
-from bomi.space import Integer, Real, cells
+from bomi.space import EXCLUDE, Integer, Real, cells
 from bomi.space.cells import Interval, Normal
 
 
@@ -125,11 +125,15 @@ def enter(base: Snapshot, place: int, texts: Mapping[str, str]) -> None:
 
 
 def marks(snapshot: Snapshot) -> dict[tuple[int, str], str]:
-    """What is special about cells, by place of the row and column: gap, uncertain, pending or failed."""
+    """What is special about cells, by place of the row and column: gap, uncertain, pending or failed.
+
+    Nothing is special about the cells of a row that is excluded.
+    """
     found: dict[tuple[int, str], str] = {}
     sheet, campaign = snapshot.sheet, snapshot.campaign
     if sheet is None or campaign is None:
         return found
+    excluded = {place for place, text in enumerate(sheet.columns.get(EXCLUDE, ())) if read_exclude(text)}
     for name, parameter in campaign.space.parameters.items():
         for place, text in enumerate(sheet.columns.get(name, ())):
             if cells.is_unknown(text):
@@ -142,7 +146,7 @@ def marks(snapshot: Snapshot) -> dict[tuple[int, str], str]:
                 found[place, name] = "pending"
             elif is_failed(text):
                 found[place, name] = "failed"
-    return found
+    return {(place, name): kind for (place, name), kind in found.items() if place not in excluded}
 
 
 def cell_problems(snapshot: Snapshot) -> dict[tuple[int, str], str]:

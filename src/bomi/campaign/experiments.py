@@ -6,7 +6,7 @@ import difflib
 import gc
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,9 @@ from bomi.campaign.sheet import NAMES, Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Row
-from bomi.data.reading import SHOWN_PROBLEMS, read_columns
+from bomi.data.reading import SHOWN_PROBLEMS, read_columns, read_exclude
 from bomi.errors import Problem, TableError
-from bomi.space import IDENTITY, RESERVED, Categorical, Ordinal
+from bomi.space import EXCLUDE, RESERVED, TAKEN, Categorical, Ordinal
 from bomi.space.cells import Interval, Normal
 
 _COMMA_NUMBER = re.compile(r"[-+\d,eE±./\s]+")
@@ -61,11 +61,13 @@ class Summary:
     complete: int
     columns: tuple[ColumnSummary, ...]
     broken: tuple[str, ...] = ()  # rows that break a constraint, and which
+    excluded: int = 0
 
 
 def summarize(experiments: Experiments) -> Summary:
-    """Count rows, outcomes and gaps."""
-    rows = experiments.rows
+    """Count rows, outcomes and gaps; of rows that are excluded, only how many there are."""
+    lines = [pair for pair in zip(experiments.numbers, experiments.rows, strict=True) if not pair[1].excluded]
+    rows = [row for _, row in lines]
     columns = []
     for name in experiments.campaign.space.names:
         found = [row.recorded[name] for row in rows]
@@ -82,10 +84,11 @@ def summarize(experiments: Experiments) -> Summary:
     complete, outcomes = sum(row.complete for row in rows), sum(bool(row.outcomes) for row in rows)
     broken = [
         f"row {number} breaks the constraint {one}: it has {one.total(_numbers(row)):.10g}"
-        for number, row in zip(experiments.numbers, rows, strict=True)
+        for number, row in lines
         for one in experiments.campaign.space.broken(row.recorded)
     ]
-    return Summary(len(rows), outcomes, pending, failed, complete, tuple(columns), tuple(broken))
+    excluded = len(experiments.rows) - len(rows)
+    return Summary(len(experiments.rows), outcomes, pending, failed, complete, tuple(columns), tuple(broken), excluded)
 
 
 def _numbers(row: Row) -> dict[str, float]:
@@ -134,7 +137,7 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     rows: Sequence[Row] = ()
     try:
         rows = read_columns(
-            columns,
+            _without_excluded(columns),
             campaign.space,
             campaign.outcomes,
             keep_outside=campaign.out_of_bounds == "keep",
@@ -145,6 +148,17 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     if problems:
         raise table_error(sheet.path, problems)
     return Experiments(campaign, sheet, tuple(rows))
+
+
+def _without_excluded(columns: Mapping[str, Sequence[object]]) -> Mapping[str, Sequence[object]]:
+    """The columns with nothing but the id and the mark in rows that are excluded: what stands there is not checked."""
+    excluded = [read_exclude(cell) for cell in columns.get(EXCLUDE, ())]
+    if not any(excluded):
+        return columns
+    return {
+        name: column if name in TAKEN else ["" if out else cell for cell, out in zip(column, excluded, strict=True)]
+        for name, column in columns.items()
+    }
 
 
 # --- what can be wrong ---------------------------------------------------------------------------------------------
@@ -192,7 +206,7 @@ def _where(problem: Problem) -> str:
 def column_names(campaign: Campaign) -> list[str]:
     """The columns that mean something to a campaign."""
     beside = (*(RESERVED + name for name in campaign.space.names), *(name + ERROR for name in campaign.outcomes))
-    return [IDENTITY, *campaign.space.names, *campaign.outcomes, *beside]
+    return [*TAKEN, *campaign.space.names, *campaign.outcomes, *beside]
 
 
 def number_columns(campaign: Campaign) -> list[str]:

@@ -15,7 +15,7 @@ from bomi.campaign.toml import NAME, Campaign
 from bomi.data.objectives import ERROR, MAXIMIZE, objective_of
 from bomi.data.observations import FAILED
 from bomi.errors import CellError, FileError
-from bomi.space import RESERVED, Categorical, Integer, Parameter, Real, Space, cells
+from bomi.space import RESERVED, TAKEN, Categorical, Integer, Parameter, Real, Space, cells
 from bomi.space.cells import Interval, Normal
 
 # --- guessing ------------------------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def guess(
     made: dict[str, Parameter] = {}
     notes: dict[str, str] = {}
     for name in columns:
-        if name in wanted or NO_PARAMETER.fullmatch(name):
+        if name in wanted or name in TAKEN or NO_PARAMETER.fullmatch(name):
             continue
         unit = match[1] if (match := _UNIT.fullmatch(name)) else ""
         if name in numbers and min(numbers[name]) < max(numbers[name]):

@@ -130,12 +130,14 @@ def _withdrawable(experiments: Experiments, ids: Sequence[str], numbers: Sequenc
 
 
 def _is_suggested(row: Row) -> bool:
-    """Whether we asked for it, and nothing came of it yet."""
-    return not row.outcomes and not row.failed and row.asked.keys() == row.recorded.keys()
+    """Whether we asked for it, and it still awaits its outcome."""
+    return row.pending and row.asked.keys() == row.recorded.keys()
 
 
 def _refusal(row: Row) -> str:
-    if not row.outcomes and not row.failed:
+    if row.excluded:
+        return "it is excluded, so it is not withdrawn; remove it in the table itself"
+    if row.pending:
         return "it was not suggested by bomi, so it is not withdrawn; remove it in the table itself"
     what = "failed" if row.failed else "has an outcome"
     return f"it {what}, so it is not withdrawn; correct it in the table, or remove it there"

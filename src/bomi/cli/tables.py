@@ -88,7 +88,8 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
     written = f"{NAMES[sheet.separator]}-separated" if sheet.lines is not None else "a workbook"
     say(
         f"{table} is fine ({written}): {summary.rows} rows, {summary.outcomes} with an outcome, {summary.pending} "
-        f"pending, {summary.failed} failed; {summary.complete} with every input known"
+        f"pending, {summary.failed} failed{f', {summary.excluded} excluded' if summary.excluded else ''}; "
+        f"{summary.complete} with every input known"
     )
     for note in notes[:SHOWN_NOTES]:
         say(f"{table}: {note}")

@@ -147,7 +147,7 @@ class SuggestView:
         rows = [
             (place, number, row)
             for place, (number, row) in enumerate(zip(experiments.numbers, experiments.rows, strict=True))
-            if not row.failed and len(row.outcomes) < len(campaign.outcomes)
+            if not row.failed and not row.excluded and len(row.outcomes) < len(campaign.outcomes)
         ]
         with self.waiting:
             theme.heading("Waiting for a result")

@@ -81,7 +81,7 @@ def needs(session: Session, go: Callable[[str], None], *, outcomes: int = 0) -> 
         with theme.empty("rule", "The table has problems", f"{text} They are marked in the table."):
             theme.button("To the data", lambda: go("data"), primary=True)
         return False
-    done = sum(not row.pending for row in snapshot.experiments.rows)
+    done = sum(row.tried for row in snapshot.experiments.rows)
     if done < outcomes:
         with theme.empty(
             "hourglass_empty", "There is no outcome yet", "This view fills once the first outcomes are in the table."
