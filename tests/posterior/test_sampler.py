@@ -17,7 +17,6 @@ from bomi.model.kernels import AdditiveMatern, cross
 from bomi.posterior import anchors, execution, imputer, sampler
 from bomi.posterior.anchors import draw_given
 from bomi.posterior.codes import from_codes, to_codes
-from bomi.posterior.copula import Columns
 from bomi.posterior.imputer import Posterior
 from bomi.posterior.priors import gap_priors
 from bomi.posterior.sampler import sweep
@@ -339,17 +338,6 @@ def test_a_correlated_sheet_is_filled_within_the_noise():
     error = completed.inputs[:, ::4, 1] - torch.tensor(X[::4, 1])
     assert error.square().mean().sqrt() < 2 * 0.05  # a draw errs by sqrt(2) times the noise
     assert error.mean(0).square().mean().sqrt() < 1.5 * 0.05
-
-
-def test_columns_that_say_nothing_leave_a_gap_spread_out():
-    rng = np.random.default_rng(1)
-    codes = torch.tensor(rng.random((40, 5)))
-    columns = Columns.of(codes, [Real(0, 1)] * 5)
-    off_diagonal = columns.correlation - torch.eye(5, dtype=torch.float64)
-    assert off_diagonal.abs().max() < 0.35
-    assert (off_diagonal == 0).double().mean() > 0.5
-    assert torch.linalg.eigvalsh(columns.correlation).min() > 0
-    torch.testing.assert_close(columns.cdf[0], columns.nodes, atol=0.15, rtol=0)
 
 
 def test_a_missing_category_is_drawn_with_its_probability():

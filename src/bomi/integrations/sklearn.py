@@ -13,8 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numpy.polynomial.hermite_e import hermegauss
-from scipy.special import ndtr
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -152,18 +150,9 @@ class PosteriorImputer(_Imputer):
         return np.asarray(self.fit(X, y).worlds_.mean(0))
 
     def _fill(self, unit: Array) -> Array:
-        """E F^-1(Phi(z)) of each gap with z ~ N(m, s^2) given the row's other columns, by quadrature."""
-        points, weights = hermegauss(32)
-        columns, filled = self._columns.at(torch.from_numpy(unit)), unit.copy()
-        for i, row in enumerate(unit):
-            gaps = np.flatnonzero(np.isnan(row))
-            if not len(gaps):
-                continue
-            mean, root = columns.conditional(i, torch.from_numpy(gaps))
-            sd = root.square().sum(-1).sqrt()
-            for j, m, s in zip(gaps, mean.tolist(), sd.tolist(), strict=True):
-                values = np.interp(ndtr(m + s * points), columns.cdf[j], columns.nodes)
-                filled[i, j] = values @ weights / weights.sum()
+        """What is expected of each gap given its row's other columns."""
+        filled = unit.copy()
+        filled[np.isnan(unit)] = self._columns.gaps(torch.from_numpy(unit)).means().numpy()
         return filled
 
     def __sklearn_tags__(self) -> Any:

@@ -1,107 +1,95 @@
-"""What the other columns say of a gap: a Gaussian copula whose correlations are shrunk."""
+"""The gaps of a row given its other columns: a distribution of its own for each, and a Gaussian copula between them.
+
+R rows, G gaps in them, p parameters, f features: a number is one, a category has one for each of its values
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from bomi.posterior.regressions import Regressions
+from bomi.posterior.spread import NODES, CategorySpread, NumberSpread
 from bomi.space import Categorical, Parameter
 
-NODES = 256
-SMOOTHING = 10.0  # a column of so many known values is trusted as much as an even spread
+
+@dataclass(frozen=True)
+class Gaps:
+    """The distributions of the gaps of some rows, in the order of `codes.isnan().nonzero()`."""
+
+    nodes: Tensor  # (G, N)
+    cdf: Tensor  # (G, N)
+    stepped: Tensor  # (G,) bool: some values have a probability of their own
+    correlation: Tensor  # (R, p, p) between the normal scores of each row's gaps; the identity elsewhere
+
+    def means(self) -> Tensor:
+        """What is expected of each gap.  (G,)"""
+        rise = self.cdf.diff(dim=-1) / (self.cdf[:, -1:] - self.cdf[:, :1])
+        return (rise * (self.nodes[:, 1:] + self.nodes[:, :-1]) / 2).sum(-1)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """How the columns of a table are spread, and how they move together."""
+    """How the columns of a table are spread, and what they say of each other."""
 
-    nodes: Tensor  # (N,)
-    cdf: Tensor  # (p, N) of each column, smoothed and mixed with an even spread
-    scores: Tensor  # (n, p) normal scores, NaN in gaps and categories
-    correlation: Tensor  # (p, p) of the normal scores, shrunk; categories take no part
-    shares: tuple[Tensor, ...]  # of each column's categories
+    parameters: tuple[Parameter, ...]
+    owner: Tensor  # (f,) whose a feature is
+    regressions: Regressions
+    spreads: tuple[NumberSpread | CategorySpread, ...]
 
     @classmethod
-    def of(cls, codes: Tensor, parameters: list[Parameter]) -> Columns:
+    def of(cls, codes: Tensor, parameters: Sequence[Parameter]) -> Columns:
         """What the known cells say.  codes: (n, p)"""
-        nodes = torch.linspace(0, 1, NODES, dtype=torch.float64)
-        cdf, shares = [], []
+        features, owner = _features(codes, parameters)
+        regressions = Regressions.of(features, owner)
+        expected = regressions.of_known(features)
+        spreads: list[NumberSpread | CategorySpread] = []
         for j, parameter in enumerate(parameters):
-            known = codes[~codes[:, j].isnan(), j]
+            known, its = ~codes[:, j].isnan(), owner == j
+            x, expectation = codes[known, j], expected[known][:, its]
             if isinstance(parameter, Categorical):
-                counts = torch.bincount(known.long(), minlength=parameter.width).double() + 1
-                cdf.append(nodes)
-                shares.append(counts / counts.sum())
-            else:
-                cdf.append(_smooth_cdf(nodes, known.clamp(0, 1)))
-                shares.append(torch.empty(0))
-        numeric = torch.tensor([not isinstance(parameter, Categorical) for parameter in parameters])
-        table = torch.stack(cdf)
-        scores = _normal_scores(nodes, table, torch.where(numeric, codes, torch.nan))
-        return cls(nodes, table, scores, _shrunk_correlation(scores), tuple(shares))
+                spreads.append(CategorySpread.of(x, expectation))
+            else:  # the levels of a grid are kept by going to the nearest
+                steps = parameter.levels is None or parameter.levels == 2
+                spreads.append(NumberSpread.of(x, expectation[:, 0], float(regressions.noise[its]), steps=steps))
+        return cls(tuple(parameters), owner, regressions, tuple(spreads))
 
-    def at(self, codes: Tensor) -> Columns:
-        """The same columns, for other rows of numbers.  codes: (m, p)"""
-        return replace(self, scores=_normal_scores(self.nodes, self.cdf, codes))
-
-    def conditional(self, row: int, gaps: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and root of the covariance of some normal scores of a row given its known ones."""
-        scores = self.scores[row]
-        linked = (self.correlation[gaps].abs().sum(0) > 0) & ~scores.isnan()
-        known = linked.nonzero()[:, 0]
-        covariance = self.correlation[gaps][:, gaps]
-        if len(known) == 0:
-            return torch.zeros(len(gaps), dtype=torch.float64), torch.linalg.cholesky(covariance)
-        weights = torch.linalg.solve(self.correlation[known][:, known], self.correlation[known][:, gaps]).T
-        rest = covariance - weights @ self.correlation[known][:, gaps]
-        return weights @ scores[known], torch.linalg.cholesky(rest + 1e-9 * torch.eye(len(gaps), dtype=torch.float64))
+    def gaps(self, codes: Tensor) -> Gaps:
+        """The distributions of all gaps of some rows given their other cells.  codes: (R, p)"""
+        mean, variance, covariance = self.regressions.expect(_features(codes, self.parameters)[0])
+        row, parameter = codes.isnan().nonzero().unbind(-1)
+        nodes = torch.empty(len(row), NODES, dtype=torch.float64)
+        cdf, stepped = torch.empty_like(nodes), torch.zeros(len(row), dtype=torch.bool)
+        for j, spread in enumerate(self.spreads):
+            mine, its = parameter == j, self.owner == j
+            if mine.any():
+                at = row[mine]
+                nodes[mine], cdf[mine] = spread.given(mean[at][:, its], variance[at][:, its].clamp(1e-8, 1))
+                stepped[mine] = isinstance(spread, CategorySpread) or len(spread.common) > 0
+        numbers = torch.tensor([not isinstance(one, Categorical) for one in self.parameters])
+        first = torch.searchsorted(self.owner, torch.arange(len(self.parameters)))
+        return Gaps(nodes, cdf, stepped, _correlation(covariance[:, first[:, None], first], codes.isnan() & numbers))
 
 
-def _smooth_cdf(nodes: Tensor, known: Tensor) -> Tensor:
-    """A kernel estimate of a column's distribution, reflected at the ends, mixed with an even spread."""
-    if len(known) == 0:
-        return nodes
-    width = max(1.06 * float(known.std(correction=0)) * len(known) ** -0.2, 0.01)
-    mirrored = torch.cat([known, -known, 2 - known])
-    cdf: Tensor = torch.special.ndtr((nodes[:, None] - mirrored) / width).sum(-1)
-    cdf = (cdf - cdf[0]) / (cdf[-1] - cdf[0])
-    trust = len(known) / (len(known) + SMOOTHING)
-    return trust * cdf + (1 - trust) * nodes
+def _features(codes: Tensor, parameters: Sequence[Parameter]) -> tuple[Tensor, Tensor]:
+    """Numbers as they are, categories as indicators, and whose each is.  (n, p) -> (n, f), (f,)"""
+    parts, owner = [], []
+    for j, parameter in enumerate(parameters):
+        column = codes[:, j, None]
+        if isinstance(parameter, Categorical):
+            column = torch.where(column.isnan(), torch.nan, (column == torch.arange(parameter.width)).double())
+        parts.append(column)
+        owner += [j] * column.shape[1]
+    return torch.cat(parts, -1), torch.tensor(owner)
 
 
-def _normal_scores(nodes: Tensor, cdf: Tensor, codes: Tensor) -> Tensor:
-    """Phi^-1(F_j(x_j)), NaN where x is.  codes: (n, p) -> (n, p)"""
-    x = codes.clamp(0, 1).T.contiguous()
-    level = interpolate(nodes.expand(cdf.shape).contiguous(), cdf, x.nan_to_num(0.5))
-    scores: Tensor = torch.special.ndtri(level.clamp(1e-4, 1 - 1e-4)).T.contiguous()
-    scores[codes.isnan()] = torch.nan
-    return scores
-
-
-def _shrunk_correlation(scores: Tensor) -> Tensor:
-    """Correlations over the rows that know both, each shrunk by its own sampling error: r (1 - 4 var(r) / r^2)+."""
-    known = (~scores.isnan()).double()
-    z = scores.nan_to_num(0.0)
-    pairs = known.T @ known
-    center = (z.T @ known) / pairs.clamp_min(1)  # (p, p): the mean of column i over the rows that know j too
-    covariance = (z.T @ z) / pairs.clamp_min(1) - center * center.T
-    square = (z.square().T @ known) / pairs.clamp_min(1) - center.square()
-    r = covariance / (square * square.T).clamp_min(1e-12).sqrt()
-    error = (1 - r.square()).square() / (pairs - 1).clamp_min(1)
-    r = torch.where(pairs > 4, r * (1 - 4 * error / r.square().clamp_min(1e-12)).clamp_min(0), 0.0)
-    r = r.clamp(-0.999, 0.999).fill_diagonal_(1.0)
-    values, vectors = torch.linalg.eigh((r + r.T) / 2)
-    fixed = vectors @ torch.diag(values.clamp_min(1e-3)) @ vectors.T
-    size = fixed.diagonal().sqrt()
-    return fixed / size[:, None] / size if bool((values < 1e-3).any()) else r
-
-
-def interpolate(at: Tensor, values: Tensor, x: Tensor) -> Tensor:
-    """Piecewise linear functions through (at, values), at x.  (..., N), (..., N), (..., S) -> (..., S)"""
-    after = torch.searchsorted(at, x, right=True).clamp(1, at.shape[-1] - 1)
-    left, right = at.gather(-1, after - 1), at.gather(-1, after)
-    share = ((x - left) / (right - left).clamp_min(1e-300)).clamp(0, 1)
-    low, high = values.gather(-1, after - 1), values.gather(-1, after)
-    return low + share * (high - low)
+def _correlation(covariance: Tensor, among: Tensor) -> Tensor:
+    """Correlations among some, the identity elsewhere.  (R, p, p), (R, p) bool -> (R, p, p)"""
+    size = covariance.diagonal(dim1=-2, dim2=-1).clamp_min(1e-12).sqrt()
+    both = among[:, :, None] & among[:, None, :]
+    correlation = torch.where(both, covariance / size[:, :, None] / size[:, None, :], 0.0)
+    correlation.diagonal(dim1=-2, dim2=-1).fill_(1.0)
+    return correlation

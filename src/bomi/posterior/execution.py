@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from bomi.posterior.copula import NODES
+from bomi.posterior.spread import NODES
 
 _FAR = (0.0125, 0.02, 0.032, 0.05, 0.08, 0.125, 0.2, 0.32)  # how far equipment may be off, as shares of the range
 CENTERS = (0.0, *_FAR, *(-far for far in _FAR))  # and to which side

@@ -17,7 +17,6 @@ Every gap is reached from a standard normal number by a monotone map, so that on
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,8 +27,9 @@ from torch import Tensor
 from bomi.impute.stated import quantiles
 from bomi.impute.table import Table
 from bomi.posterior.codes import to_codes
-from bomi.posterior.copula import NODES, Columns, interpolate
+from bomi.posterior.copula import Columns
 from bomi.posterior.execution import COMPONENTS, density, dirichlet, distribution, nodes_around, recorded_counts
+from bomi.posterior.spread import NODES, interpolate
 from bomi.space import Categorical
 
 EDGE = 1e-9  # levels are kept this far from 0 and 1
@@ -117,32 +117,36 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     used, discrete = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
     nodes = torch.linspace(0, 1, NODES, dtype=torch.float64).repeat(*shape, 1)
     cdf, mean = nodes.clone(), torch.zeros(shape, dtype=torch.float64)
-    root = torch.eye(slots, dtype=torch.float64).repeat(len(rows), 1, 1)
     asked_at = torch.full(shape, torch.nan, dtype=torch.float64)
     components = nodes.unsqueeze(-2).repeat(1, 1, COMPONENTS, 1)
     stated = {(s.row, s.parameter): s.cell for s in table.stated}
-    columns = Columns.of(codes, parameters)
+    given = Columns.of(codes, parameters).gaps(codes[rows])
 
     r, j = gaps[rows].nonzero().unbind(-1)
     slot = gaps[rows].cumsum(-1)[r, j] - 1
     parameter[r, slot], used[r, slot] = j, True
-    discrete[r, slot] = torch.tensor([one.levels is not None for one in parameters])[j]
-    asked_at[r, slot], cdf[r, slot] = asked[rows[r], j], columns.cdf[j]
+    nodes[r, slot], cdf[r, slot] = given.nodes, given.cdf
+    asked_at[r, slot] = asked[rows[r], j]
     free = used & asked_at.isnan()  # only the other columns speak of these
+    discrete[r, slot] = torch.tensor([one.levels is not None for one in parameters])[j] | given.stepped & free[r, slot]
     for at, row, k in zip(zip(r.tolist(), slot.tolist(), strict=True), rows[r].tolist(), j.tolist(), strict=True):
         if isinstance(parameters[k], Categorical):
-            nodes[at], cdf[at] = _category_table(columns.shares[k], float(asked[row, k]))
+            if not asked[row, k].isnan():
+                cdf[at] = 0.1 * cdf[at] + 0.9 * (torch.arange(NODES) > 2 * asked[row, k])  # two nodes each
         elif (row, k) in stated:
             levels = ndtr(np.linspace(-5.5, 5.5, NODES))  # fine in the tails
             values = quantiles(stated[row, k], parameters[k], levels)
             places = np.array([parameters[k].to_unit(float(value))[0] for value in values])
             nodes[at], cdf[at] = torch.from_numpy(places), torch.from_numpy(levels)
+            discrete[at] = parameters[k].levels is not None
         else:
             continue
         asked_at[at], free[at] = torch.nan, False
-    for i in free.any(-1).nonzero()[:, 0].tolist():
-        own = free[i].nonzero()[:, 0]
-        mean[i, own], root[i, own[:, None], own] = columns.conditional(int(rows[i]), parameter[i, own])
+    pairs = torch.arange(len(rows))[:, None, None], parameter[:, :, None], parameter[:, None, :]
+    joint = (free[:, :, None] & free[:, None, :]) & ~torch.eye(slots, dtype=torch.bool)
+    root = torch.linalg.cholesky(
+        torch.where(joint, given.correlation[pairs], 0.0) + torch.eye(slots, dtype=torch.float64)
+    )
     strays = ~asked_at.isnan()
     nodes[strays] = nodes_around(asked_at[strays])
     components[strays] = distribution(nodes[strays], asked_at[strays])
@@ -162,15 +166,3 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
         pi=torch.empty(0),
     )
     return priors._with_pi(dirichlet(priors.recorded).expand(worlds, -1, -1))
-
-
-def _category_table(shares: Tensor, asked: float) -> tuple[Tensor, Tensor]:
-    """A step function over the indices; of an asked category, nine tenths of the weight."""
-    weights = shares if math.isnan(asked) else 0.1 * shares
-    if not math.isnan(asked):
-        weights = weights.index_add(0, torch.tensor([int(asked)]), torch.tensor([0.9], dtype=weights.dtype))
-    ends = torch.cumsum(weights, 0)
-    index = torch.arange(len(weights), dtype=torch.float64)
-    nodes = torch.cat([index.repeat_interleave(2), index[-1:].repeat(NODES - 2 * len(index))])
-    cdf = torch.cat([torch.stack([ends - weights, ends], -1).flatten(), ends[-1:].repeat(NODES - 2 * len(index))])
-    return nodes, cdf

@@ -1,0 +1,200 @@
+"""How well gaps are filled from the other columns alone: `PYTHONPATH=src python perf/filling.py`.
+
+A table's last column is linear in the others, up to noise, and has blanks. Its error is shown beside that of a linear
+regression over the complete rows and that of the column's mean; coverage is how often a 90 % interval has the truth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from scipy.stats import qmc
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401  (without it there is none)
+from sklearn.linear_model import LinearRegression
+
+from bomi.impute.table import Table
+from bomi.posterior.codes import to_codes
+from bomi.posterior.priors import gap_priors
+from bomi.space import Array, Integer, Ordinal, Parameter, Real, Space
+
+DRAWS = 400
+Rng = np.random.Generator
+
+
+# --- designs ----------------------------------------------------------------------------------------------------------
+
+
+def factorial(k: int, times: int) -> Array:
+    """All corners of a cube."""
+    return np.repeat(np.array(list(itertools.product([-1.0, 1.0], repeat=k))), times, 0)
+
+
+def fractional(rng: Rng) -> Array:
+    """Half of the corners in five dimensions: the last factor is the product of the others."""
+    corners = factorial(4, 1)
+    return np.column_stack([corners, corners.prod(1)])
+
+
+def composite(rng: Rng) -> Array:
+    """A central composite design of three factors: corners, stars and six center points."""
+    star = 1.682 * np.concatenate([np.eye(3), -np.eye(3)])
+    return np.concatenate([factorial(3, 1), star, np.zeros((6, 3))])
+
+
+def one_at_a_time(rng: Rng) -> Array:
+    """Five factors, each at four other levels while the others stay."""
+    steps = [step * np.eye(5)[j] for j in range(5) for step in (-1.0, -0.5, 0.5, 1.0)]
+    return np.array([np.zeros(5), np.zeros(5), *steps])
+
+
+def hypercube(rows: int, k: int) -> Callable[[Rng], Array]:
+    """A Latin hypercube."""
+    return lambda rng: 2 * qmc.LatinHypercube(k, rng=rng).random(rows) - 1
+
+
+def few(rows: int, k: int, levels: int) -> Callable[[Rng], Array]:
+    """Levels at random."""
+    return lambda rng: 2 * rng.integers(levels, size=(rows, k)) / (levels - 1) - 1
+
+
+DESIGNS: dict[str, Callable[[Rng], Array]] = {
+    "two levels, 40 rows": lambda rng: np.repeat([[-1.0], [1.0]], 20, 0),
+    "full factorial 2^4": lambda rng: factorial(4, 1),
+    "full factorial 2^3, twice": lambda rng: factorial(3, 2),
+    "fractional factorial 2^(5-1)": fractional,
+    "central composite": composite,
+    "one factor at a time": one_at_a_time,
+    "Latin hypercube, 20 rows": hypercube(20, 3),
+    "Latin hypercube, 60 rows": hypercube(60, 5),
+    "duplicated rows": lambda rng: np.repeat(hypercube(20, 3)(rng), 2, 0),
+    "three levels": few(36, 4, 3),
+}
+
+
+def linear(X: Array, rng: Rng, noise: float) -> Array:
+    """A sum of the columns with random weights, of variance 1, and noise."""
+    weights = rng.normal(size=X.shape[1])
+    signal = X @ weights
+    return np.asarray((signal - signal.mean()) / max(signal.std(), 1e-9) + noise * rng.normal(size=len(X)))
+
+
+def measured(column: Array) -> tuple[Array, Parameter]:
+    """As it is, in a range somewhat wider than what was seen."""
+    margin = 0.2 * float(np.ptp(column))
+    return column, Real(float(column.min()) - margin, float(column.max()) + margin)
+
+
+def whole(column: Array) -> tuple[Array, Parameter]:
+    """Rounded to whole numbers."""
+    rounded = np.round(2 * column)
+    return rounded, Integer(int(rounded.min()), int(rounded.max()))
+
+
+def ordered(column: Array) -> tuple[Array, Parameter]:
+    """One of five ordered levels."""
+    level = np.clip(np.round(column + 2), 0, 4)
+    return level, Ordinal(["1", "2", "3", "4", "5"])
+
+
+def one_sided(column: Array) -> tuple[Array, Parameter]:
+    """No less than 0, and so often 0."""
+    cut = np.clip(column + 0.3, 0, None)
+    return cut, Real(0, float(cut.max()))
+
+
+KINDS = {"number": measured, "whole number": whole, "ordered level": ordered, "one-sided": one_sided}
+
+
+def unit(column: Array, parameter: Parameter) -> Array:
+    """Its places in [0, 1]."""
+    if isinstance(parameter, Ordinal):
+        return column / 4
+    assert isinstance(parameter, Real | Integer)
+    return (column - parameter.low) / (parameter.high - parameter.low)
+
+
+def draws_of(space: Space, inputs: Array, count: int = DRAWS) -> Array:
+    """Draws of all gaps given the other columns.  (n, d) -> (M, n, p) as codes"""
+    cells = torch.from_numpy(inputs)
+    table = Table(space, cells, torch.full_like(cells, torch.nan), torch.zeros(len(cells), dtype=torch.float64))
+    priors = gap_priors(table, codes := to_codes(table, cells), 1)
+    generator = torch.Generator().manual_seed(0)
+    drawn = priors.draw(torch.randn(1, count, *priors.used.shape, generator=generator, dtype=torch.float64))[0]
+    filled = codes.expand(count, -1, -1).clone()
+    row, slot = priors.used.nonzero().unbind(-1)
+    filled[:, priors.rows[row], priors.parameter[row, slot]] = drawn[:, row, slot]
+    return filled.numpy()
+
+
+def covers(draws: Array, truth: Array) -> Array:
+    """How likely a 90 % interval has the truth, whose place among equal draws is random.  (M, g), (g,) -> (g,)"""
+    below, equal = (draws < truth - 1e-9).mean(0), (np.abs(draws - truth) <= 1e-9).mean(0)
+    inside = np.minimum(below + equal, 0.95) - np.maximum(below, 0.05)
+    return np.where(equal > 0, inside.clip(0) / equal.clip(1e-9), (below >= 0.05) & (below <= 0.95))
+
+
+def in_designs(seeds: int, noise: float) -> None:
+    """A line for each design and kind of column."""
+    print("| design | column | error / regression | error / mean | 90 % covers |\n|---|---|---:|---:|---:|")
+    for (name, design), (kind, made) in itertools.product(DESIGNS.items(), KINDS.items()):
+        found = []
+        for seed in range(seeds):
+            rng = np.random.default_rng(seed)
+            X = design(rng)
+            column, parameter = made(linear(X, rng, noise) if name else rng.normal(size=len(X)))
+            space = Space(
+                {**{f"x{j}": Real(float(x.min()), float(x.max())) for j, x in enumerate(X.T)}, "y": parameter}
+            )
+            low, high = X.min(0), X.max(0)
+            y = unit(column, parameter)
+            inputs = np.column_stack([(X - low) / (high - low), y])
+            gaps = rng.choice(len(X), max(len(X) // 5, 3), replace=False)
+            known = np.setdiff1d(np.arange(len(X)), gaps)
+            inputs[gaps, -1] = np.nan
+            drawn = parameter.snap(draws_of(space, inputs)[:, gaps, -1][..., None])[..., 0]
+            fitted = LinearRegression().fit(X[known], y[known]).predict(X[gaps])
+            errors = [drawn.mean(0) - y[gaps], fitted - y[gaps], y[known].mean() - y[gaps]]
+            found.append([*(np.mean(error**2) for error in errors), covers(drawn, y[gaps]).mean()])
+        ours, regression, mean, cover = np.mean(found, 0)
+        print(
+            f"| {name} | {kind} | {(ours / regression) ** 0.5:.2f} | {(ours / mean) ** 0.5:.2f} | {100 * cover:.0f} % |"
+        )
+
+
+def unrelated(seeds: int) -> None:
+    """A line for each size: columns that say nothing of each other."""
+    print("\n| unrelated columns | rows | error / mean | 90 % covers |\n|---|---:|---:|---:|")
+    for k, rows in itertools.product((3, 6, 12), (15, 30, 60, 200)):
+        found = []
+        for seed in range(seeds):
+            rng = np.random.default_rng(seed)
+            X = rng.random((rows, k))
+            inputs = X.copy()
+            inputs[np.arange(rows) % 2 == 0, rng.integers(k)] = np.nan
+            gap = np.isnan(inputs)
+            drawn = draws_of(Space({f"x{j}": (0, 1) for j in range(k)}), inputs)[:, gap]
+            mean = np.nanmean(inputs, 0)[gap.nonzero()[1]]
+            found.append(
+                [np.mean((drawn.mean(0) - X[gap]) ** 2), np.mean((mean - X[gap]) ** 2), covers(drawn, X[gap]).mean()]
+            )
+        ours, mean, cover = np.mean(found, 0)
+        print(f"| {k} | {rows} | {(ours / mean) ** 0.5:.3f} | {100 * cover:.0f} % |")
+
+
+def main() -> None:
+    """The tables asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--noise", type=float, default=0.4, help="as a share of what the other columns explain")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    in_designs(options.seeds, options.noise)
+    unrelated(options.seeds)
+
+
+if __name__ == "__main__":
+    main()
