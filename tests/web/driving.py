@@ -19,8 +19,12 @@ def marked(tab, row, column, kind):
     tab.locator(f'.ag-row[row-index="{row}"] [col-id="c{column}"].{kind}').first.wait_for()
 
 
-def retype(tab, row, column, text):
+def scroll(tab, row):
     tab.evaluate("row => getElement(document.querySelector('.grid').id.slice(1)).api.ensureIndexVisible(row)", row)
+
+
+def retype(tab, row, column, text):
+    scroll(tab, row)
     cell(tab, row, column).dblclick()
     editor = cell(tab, row, column).locator("input")
     editor.fill(text)

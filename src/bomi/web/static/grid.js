@@ -4,6 +4,7 @@ window.bomiGrid = (() => {
   let api = null; // of the grid that is shown
   let from = null, to = null; // the corners of the block that is marked: { row, column }
   let dragging = false;
+  let editing = false; // before the key that was pressed last
 
   const columns = () => api.getAllDisplayedColumns().filter((column) => /^c\d+$/.test(column.getColId()));
   const place = (column) => columns().findIndex((one) => one.getColId() === column.getColId());
@@ -156,17 +157,28 @@ window.bomiGrid = (() => {
     api.ensureIndexVisible(next.row);
     api.ensureColumnVisible(columns()[next.column]);
   };
+  const enter = (step) => {
+    const { rowIndex, column } = api.getFocusedCell();
+    api.stopEditing();
+    const next = Math.min(Math.max(rowIndex + step, 0), api.getDisplayedRowCount() - 1);
+    api.ensureIndexVisible(next);
+    api.setFocusedCell(next, column);
+  };
   // Keys that are ours, and not the grid's: return true.
   const ours = (params) => {
     const { event } = params, key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
-    if (params.editing) return false;
+    editing = params.editing;
+    if (editing) return event.key === "Enter"; // the grid's own goes down even on Escape
     if (control && ["c", "x", "v", "d", "z", "y"].includes(key)) return true;
     return key === "delete" || key === "backspace" || (event.shiftKey && event.key in arrows);
   };
   const pressed = (params) => {
     const { event } = params, key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
-    if (api.getEditingCells().length) return;
     const does = (action) => (event.preventDefault(), action());
+    if (editing) {
+      if (event.key === "Enter") does(() => enter(event.shiftKey ? -1 : 1));
+      return;
+    }
     if (event.shiftKey && event.key in arrows) does(() => extend(arrows[event.key]));
     else if (control && key === "delete") does(() => emitEvent("bomi-remove"));
     else if (key === "delete" || key === "backspace") does(clear);

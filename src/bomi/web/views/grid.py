@@ -77,7 +77,6 @@ class Grid:
             ":onFirstDataRendered": "params => bomiGrid.fit(params)",
             "rowClassRules": {":excluded": "params => params.data.excluded"},
             "stopEditingWhenCellsLoseFocus": True,
-            "enterNavigatesVerticallyAfterEdit": True,
             "tooltipShowDelay": 300,
             "suppressFieldDotNotation": True,
             "enableCellTextSelection": False,
