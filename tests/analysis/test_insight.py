@@ -156,3 +156,9 @@ def test_no_likelihood_is_lost_at_the_bounds(parameter):
 
 def test_the_density_of_categories_is_their_shares():
     assert insight.density(Categorical(["x", "y", "z"]), ["x", "y", "x", "x"])[1].tolist() == [0.75, 0.25, 0]
+
+
+def test_the_only_parameter_there_is_explains_everything():
+    optimizer = Optimizer(Space({"a": Real(0, 1)}), objective="y", method="mean", seed=0)
+    optimizer.tell(pd.DataFrame({"a": [0.0, 0.3, 0.6, 1.0], "y": [0.0, 0.5, 0.4, 2.0]}))
+    assert insight.importance(optimizer) == [insight.Importance("a", 1.0, 1.0)]

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomi.campaign import Campaign, Edit, read_experiments, read_sheet, save_edits, summarize, take_snapshot
-from bomi.campaign.draft import Draft, cell_problems, enter, marks, other_problems
-from bomi.campaign.edits import continued, edited, locate, locate_removals, removals, replace_file, see
+from bomi.campaign.draft import Draft, cell_problems, enter, marks, other_problems, remove_row
+from bomi.campaign.edits import Changes, continued, edited, locate, locate_removals, removals, replace_file, see
+from bomi.campaign.kept import Kept, kept_path, read_kept, write_kept
 from bomi.campaign.sheet import parse_sheet
 from bomi.campaign.template import EXAMPLE_CAMPAIGN, EXAMPLE_TABLE, empty_table
 from bomi.errors import FileError, TableError
@@ -87,7 +88,7 @@ def test_an_edit_finds_its_row_again_wherever_it_went(ids):
     edit = Edit(seen.numbers[2], see(seen, 2), "x", "31")
     moved = parse_sheet(PATH, (head + "9,99,new\n"[0 if ids else 2 :] + rows[2] + rows[0]).encode())
     assert locate(moved, [edit]) == ({(1, moved.header.index("x")): "31"}, [])
-    content, conflicts = edited(moved, [edit])
+    content, conflicts = edited(moved, Changes(edits=(edit,)))
     assert (b"3,31,c\n" if ids else b"31,c\n") in content
     assert conflicts == []
 
@@ -96,7 +97,7 @@ def test_a_cell_that_somebody_else_changed_is_a_conflict_and_stays():
     seen = parse_sheet(PATH, b"id,x,y\n1,10,a\n2,20,b\n")
     edits = [Edit(3, see(seen, 1), "x", "21"), Edit(3, see(seen, 1), "y", "c"), Edit(2, see(seen, 0), "x", "11")]
     now = parse_sheet(PATH, b"id,x,y\n2,25,b\n")
-    content, conflicts = edited(now, edits)
+    content, conflicts = edited(now, Changes(edits=tuple(edits)))
     assert content == b"id,x,y\n2,25,c\n"
     assert [str(conflict) for conflict in conflicts] == [
         "row 3, column 'x': you typed '21', but the cell now says '25'",
@@ -108,7 +109,7 @@ def test_a_cell_that_somebody_else_changed_is_a_conflict_and_stays():
 def test_rows_that_are_alike_are_not_mistaken_for_each_other():
     seen = parse_sheet(PATH, b"x,y\n1,a\n1,a\n")
     edit = Edit(3, see(seen, 1), "y", "b")
-    assert edited(seen, [edit])[0] == b"x,y\n1,a\n1,b\n"
+    assert edited(seen, Changes(edits=(edit,)))[0] == b"x,y\n1,a\n1,b\n"
     moved = parse_sheet(PATH, b"x,y\n0,z\n9,q\n1,a\n1,a\n")
     assert locate(moved, [edit])[1][0].now is None  # which of the two it was cannot be told
 
@@ -117,12 +118,12 @@ def test_saving_is_whole_keeps_the_version_before_and_merges(lab):
     seen = read_sheet(lab)
     edits = [Edit(3, see(seen, 1), "temperature", "250")]
     lab.write_bytes(TABLE.replace("600", "650").encode())  # somebody was faster, elsewhere
-    assert save_edits(lab, edits, [{"temperature": "1e2", "note": "new, and mine"}]) == []
+    assert save_edits(lab, Changes(edits=tuple(edits), added=({"temperature": "1e2", "note": "new, and mine"},))) == []
     expected = TABLE.replace("600", "650").replace("2,,900", "2,250,900") + ',1e2,,,,,"new, and mine"\n'
     assert lab.read_text(encoding="utf-8") == expected
     assert (lab.parent / "lab.csv.bak").read_text(encoding="utf-8") == TABLE.replace("600", "650")
     with pytest.raises(FileError, match="you typed '260', but the cell now says '250'"):
-        save_edits(lab, [replace(edits[0], text="260")], whole=True)
+        save_edits(lab, Changes(edits=(replace(edits[0], text="260"),)), whole=True)
     assert lab.read_text(encoding="utf-8") == expected
 
 
@@ -130,7 +131,10 @@ def test_many_who_save_at_once_lose_nothing(lab):
     seen = read_sheet(lab)
     columns = ["temperature", "time", "passes", "note"]
     threads = [
-        threading.Thread(target=save_edits, args=(lab, [Edit(5, see(seen, 3), name, f"{i}")], [{"note": f"n{i}"}]))
+        threading.Thread(
+            target=save_edits,
+            args=(lab, Changes(edits=(Edit(5, see(seen, 3), name, f"{i}"),), added=({"note": f"n{i}"},))),
+        )
         for i, name in enumerate(columns)
     ]
     for thread in threads:
@@ -146,7 +150,7 @@ def test_many_who_save_at_once_lose_nothing(lab):
 def test_a_row_that_is_removed_takes_its_own_lines_with_it_and_no_others(given_):
     content, (row, _), _ = given_
     before = parse_sheet(PATH, content, ["c0", "c1"])
-    after, conflicts = edited(before, [], removed=removals(before, [row]))
+    after, conflicts = edited(before, Changes(removed=removals(before, [row])))
     first, last = before.numbers[row] - 1, before.ends[row + 1]
     assert after == "".join(before.lines[:first] + before.lines[last:]).encode()
     assert conflicts == []
@@ -157,9 +161,11 @@ def test_a_row_is_removed_only_as_it_was_seen():
     gone = removals(seen, [0, 2])
     # It moved, and got a blank column: it is the same row.
     moved = parse_sheet(PATH, b"id,x,asked.x\n3,30,\n2,20,\n1,10,\n")
-    assert edited(moved, [], removed=gone) == (b"id,x,asked.x\n2,20,\n", [])
+    assert edited(moved, Changes(removed=gone)) == (b"id,x,asked.x\n2,20,\n", [])
     # Somebody wrote into one of them.
-    content, conflicts = edited(parse_sheet(PATH, b"id,x\n1,10\n2,20\n3,31\n"), [], [{"x": "40"}], gone)
+    content, conflicts = edited(
+        parse_sheet(PATH, b"id,x\n1,10\n2,20\n3,31\n"), Changes(added=({"x": "40"},), removed=gone)
+    )
     assert content == b"id,x\n2,20\n3,31\n,40\n"
     assert [str(one) for one in conflicts] == [
         "row 4: you removed it, but it, or a row like it, was changed or removed meanwhile"
@@ -169,11 +175,11 @@ def test_a_row_is_removed_only_as_it_was_seen():
 def test_of_two_rows_that_are_alike_two_people_do_not_remove_both():
     seen = parse_sheet(PATH, b"x,y\n1,a\n1,a\n2,b\n")
     one = removals(seen, [1])
-    assert edited(seen, [], removed=one) == (b"x,y\n1,a\n2,b\n", [])
+    assert edited(seen, Changes(removed=one)) == (b"x,y\n1,a\n2,b\n", [])
     places, conflicts = locate_removals(parse_sheet(PATH, b"x,y\n1,a\n2,b\n"), one)
     assert (places, len(conflicts)) == (set(), 1)
     moved = parse_sheet(PATH, b"x,y\n0,z\n9,q\n1,a\n1,a\n")
-    assert edited(moved, [], removed=removals(seen, [0, 1]))[0] == b"x,y\n0,z\n9,q\n"
+    assert edited(moved, Changes(removed=removals(seen, [0, 1])))[0] == b"x,y\n0,z\n9,q\n"
 
 
 def test_a_file_that_changed_is_not_replaced(tmp_path):
@@ -227,11 +233,11 @@ def test_a_draft_moves_onto_a_newer_version(lab):
     lab.write_text(TABLE.replace("first", "theirs").replace("1,300", "1,301"), encoding="utf-8")
     moved, conflicts = draft.rebased(take_snapshot(lab))
     assert [(conflict.edit.text, conflict.now) for conflict in conflicts] == [("mine", "theirs")]
-    assert [edit.text for edit in moved.edits] == ["mine too"]
-    assert len(moved.added) == 1
+    assert [edit.text for edit in moved.changes.edits] == ["mine too"]
+    assert len(moved.changes.added) == 1
     lab.unlink()
-    gone, conflicts = draft.rebased(take_snapshot(lab))
-    assert (gone.count, len(conflicts)) == (0, 2)
+    gone, conflicts = draft.rebased(take_snapshot(lab))  # it may come back: the changes wait for it
+    assert (gone, conflicts) == (draft, [])
 
 
 def test_a_draft_without_some_rows(lab):
@@ -250,14 +256,67 @@ def test_a_draft_without_some_rows(lab):
     lab.write_text(lines[0] + "0,310,,,,,\n" + "".join(lines[1:]).replace("first", "theirs"), encoding="utf-8")
     moved, conflicts = less.rebased(take_snapshot(lab))
     assert [(one.edit.number, one.now) for one in conflicts] == [(2, None)]
-    assert ([removal.number for removal in moved.removed], moved.count) == ([4], 3)
+    assert ([removal.number for removal in moved.changes.removed], moved.count) == ([4], 3)
     assert moved.save() == []
     now = read_sheet(lab)
     assert now.columns["id"] == ["0", "1", "3", "4"]
     assert now.columns["strength"][3] == "171"
     assert now.columns["note"][1:3] == ["theirs", "kept"]
-    lab.unlink()
-    assert len(moved.rebased(take_snapshot(lab))[1]) == 3
+
+
+def test_a_block_of_cells_is_pasted_as_a_whole_or_not_at_all(lab):
+    draft = Draft(take_snapshot(lab)).with_row()
+    block = {(0, "note"): "a", (4, "note"): "b", (4, "temperature"): "200"}
+    pasted = draft.pasted(block)
+    assert (pasted.count, pasted.sheet.columns["note"][0], pasted.sheet.columns["note"][4]) == (2, "a", "b")
+    with pytest.raises(FileError, match="as a formula"):
+        draft.pasted({**block, (1, "note"): "=now()"})
+    with pytest.raises(FileError, match="there is no cell in column 'colour'"):
+        draft.pasted({**block, (1, "colour"): "red"})
+
+
+def test_a_column_that_the_campaign_needs_is_added_and_typed_into(lab):
+    draft = Draft(take_snapshot(lab)).with_columns(["pressure", "note"]).typed(1, "pressure", "3").with_row()
+    assert draft.changes.columns == ("pressure",)
+    assert draft.sheet.columns["pressure"] == ["", "3", "", "", ""]
+    # Somebody else adds the same column meanwhile, with something in it.
+    header, first, *rest = lab.read_text(encoding="utf-8").splitlines(keepends=True)
+    lab.write_text(
+        header.replace("\n", ",pressure\n")
+        + first.replace("\n", ",7\n")
+        + "".join(r.replace("\n", ",\n") for r in rest),
+        encoding="utf-8",
+    )
+    moved, conflicts = draft.rebased(take_snapshot(lab))
+    assert (conflicts, moved.changes.columns) == ([], ())
+    assert moved.save() == []
+    assert read_sheet(lab).columns["pressure"] == ["7", "3", "", "", ""]
+
+
+def test_a_row_is_removed_unless_it_changed(lab):
+    snapshot = take_snapshot(lab)
+    remove_row(snapshot, 3)
+    assert lab.read_text(encoding="utf-8") == "".join(TABLE.splitlines(keepends=True)[:-1])
+    with pytest.raises(FileError, match="row 5: you removed it, but it"):
+        remove_row(snapshot, 3)
+
+
+def test_what_is_not_saved_is_kept_beside_the_table_until_it_is(lab):
+    draft = Draft(take_snapshot(lab)).with_columns(["pressure"]).typed(0, "note", "µ “mine”").with_row().without([2])
+    kept = Kept(draft.changes, {"gap/2/time": "70±5", "setup": {"text": "x"}})
+    assert read_kept(lab) == Kept()
+    write_kept(lab, kept)
+    assert read_kept(lab) == kept
+    assert [path.name for path in lab.parent.glob(".*")] == [f".{lab.name}.draft"]
+    again, conflicts = Draft(take_snapshot(lab), read_kept(lab).changes).rebased(take_snapshot(lab))
+    assert (again.changes, conflicts) == (draft.changes, [])
+    kept_path(lab).write_text("{", encoding="utf-8")
+    with pytest.raises(FileError, match="should hold what was typed and not saved, but cannot be read"):
+        read_kept(lab)
+    write_kept(lab, Kept())
+    assert not kept_path(lab).exists()
+    with pytest.raises(FileError, match="more than 16 MB is not saved"):
+        write_kept(lab, Kept(texts={"setup": "x" * (16 * 2**20)}))
 
 
 def test_marks_say_what_is_special(lab):

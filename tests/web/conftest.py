@@ -1,11 +1,13 @@
 """A real page in a real browser: `bomi web` in a process of its own, Chromium driven by Playwright."""
 
+import contextlib
 import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -30,11 +32,11 @@ def need(condition: object, what: str) -> None:
 class Page:
     """`bomi web` of a table, in a process of its own."""
 
-    def __init__(self, table: Path, *options: str) -> None:
+    def __init__(self, table: Path, *options: str, port: int | None = None) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}/"
+            self.port = port or probe.getsockname()[1]
+        self.root = f"http://127.0.0.1:{self.port}/"
         self.table = table
         self.log = table.parent / f".log-{self.port}"
         command = [
@@ -50,6 +52,7 @@ class Page:
         ]
         # NiceGUI behaves otherwise where it finds pytest's own variables.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+        environment |= {"PYTHONPATH": str(ROOT / "src"), "XDG_STATE_HOME": str(table.parent / ".state")}
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(command, cwd=table.parent, stdout=log, stderr=log, env=environment)
 
@@ -58,7 +61,7 @@ class Page:
         for _ in range(600):
             assert self.process.poll() is None, self.said()
             try:
-                urllib.request.urlopen(self.address, timeout=5)
+                urllib.request.urlopen(self.root, timeout=5)
             except urllib.error.HTTPError:
                 return
             except OSError:
@@ -66,6 +69,19 @@ class Page:
             else:
                 return
         pytest.fail(f"the page does not answer: {self.said()}")
+
+    @property
+    def token(self) -> str:
+        return self.said().partition("?token=")[2].split()[0]
+
+    @property
+    def address(self) -> str:
+        """The Data view, which most tests are about."""
+        return self.at("data")
+
+    def at(self, view: str) -> str:
+        """The address of a view."""
+        return f"{self.root}?token={self.token}&view={view}"
 
     def said(self) -> str:
         return self.log.read_text(encoding="utf-8")
@@ -81,8 +97,8 @@ def served() -> Iterator:
     need(_has("nicegui") and _has("plotly"), "bomi[web]")
     pages = []
 
-    def start(table: Path, *options: str) -> Page:
-        pages.append(Page(table, *options))
+    def start(table: Path, *options: str, port: int | None = None) -> Page:
+        pages.append(Page(table, *options, port=port))
         pages[-1].wait()
         return pages[-1]
 
@@ -136,3 +152,64 @@ def _has(module: str) -> bool:
     import importlib.util
 
     return importlib.util.find_spec(module) is not None
+
+
+class Line:
+    """A connection to a port that can be cut and mended."""
+
+    def __init__(self, target: int) -> None:
+        self.target, self.whole, self.open = target, True, set()
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self.server.accept()
+            except OSError:
+                return
+            if not self.whole:
+                near.close()
+                continue
+            far = socket.create_connection(("127.0.0.1", self.target))
+            self.open |= {near, far}
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        try:
+            while data := one.recv(65536):
+                other.sendall(data)
+        except OSError:
+            pass
+        for end in (one, other):
+            end.close()
+
+    def cut(self) -> None:
+        self.whole = False
+        for end in self.open:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        self.open = set()
+
+    def mend(self) -> None:
+        self.whole = True
+
+    def end(self) -> None:
+        self.cut()
+        self.server.close()
+
+
+@pytest.fixture
+def cut() -> Iterator:
+    """Lays lines to ports."""
+    lines = []
+
+    def lay(port: int) -> Line:
+        lines.append(Line(port))
+        return lines[-1]
+
+    yield lay
+    for line in lines:
+        line.end()

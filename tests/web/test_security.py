@@ -13,7 +13,7 @@ from bomi.errors import BomiError
 def ask(page, path="/", *, method="GET", body=None, host=None, **headers):
     """Status, headers and body of one request."""
     connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=30)
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    named = {"Cookie": f"bomi-{page.port}={page.token}"} | {n.replace("_", "-"): v for n, v in headers.items()}
     connection.putrequest(method, path, skip_host=True)
     connection.putheader("Host", host or f"127.0.0.1:{page.port}")
     for name, value in named.items():
@@ -30,7 +30,8 @@ def handshake(page, **headers):
     lines = [
         "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1", f"Host: 127.0.0.1:{page.port}",
         "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
-        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", *(f"{n}: {v}" for n, v in headers.items()), "", "",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+        *(f"{n}: {v}" for n, v in ({"Cookie": f"bomi-{page.port}={page.token}"} | headers).items()), "", "",
     ]  # fmt: skip
     with socket.create_connection(("127.0.0.1", page.port), timeout=30) as connection:
         connection.sendall("\r\n".join(lines).encode())
@@ -66,6 +67,18 @@ def test_bound_to_this_machine_it_answers_to_its_own_name_and_to_itself(lab, ser
     assert b"101" in handshake(page, Origin=own)
     assert b"403" in handshake(page, Origin="http://evil.example")
     assert "beware" not in page.said()
+    # A frame, even of our own: refused before anything is built for it.
+    for dest in ("iframe", "frame", "embed", "object"):
+        status, _, body = ask(page, Sec_Fetch_Dest=dest, Sec_Fetch_Mode="navigate")
+        assert (status, len(body) < 100) == (403, True)
+    # Without the token, nobody: another user of this machine neither.
+    assert ask(page, Cookie="")[0] == 401
+    assert ask(page, "/?view=data&token=wrong", Cookie="")[0] == 401
+    assert ask(page, "/static/bomi.js", Cookie="")[0] == 401
+    assert b"401" in handshake(page, Cookie="") or b"403" in handshake(page, Cookie="")
+    assert ask(page, f"/?token={page.token}", Cookie="")[:2][0] == 303
+    token = page.table.parent / ".state" / "bomi" / "web-token"
+    assert token.stat().st_mode & 0o077 == 0
 
 
 PATHS = [
@@ -96,17 +109,18 @@ def test_bound_elsewhere_it_warns_and_needs_its_token(lab, served):
     assert "beware: bound to 0.0.0.0" in said
     token = said.partition("?token=")[2].split()[0]
     assert len(token) >= 32
-    assert ask(page)[0] == 401
-    assert ask(page, "/?token=wrong")[0] == 401
+    assert ask(page, Cookie="")[0] == 401
+    assert ask(page, "/?token=wrong", Cookie="")[0] == 401
+    assert f"http://127.0.0.1:{page.port}" not in said  # but an address that others can reach
     assert ask(page, Cookie=f"bomi-{page.port}=wrong")[0] == 401
-    assert b"401" in handshake(page) or b"403" in handshake(page)
-    assert ask(page, "/_nicegui_ws/socket.io/?EIO=4&transport=polling")[0] == 401
-    status, headers, _ = ask(page, f"/?token={token}&view=gaps")
+    assert b"401" in handshake(page, Cookie="") or b"403" in handshake(page, Cookie="")
+    assert ask(page, "/_nicegui_ws/socket.io/?EIO=4&transport=polling", Cookie="")[0] == 401
+    status, headers, _ = ask(page, f"/?token={token}&view=gaps", Cookie="")
     assert (status, headers["location"]) == (303, "/?view=gaps")
     cookie = headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
-    assert ask(page, f"//evil.example/?token={token}")[1]["location"] == "/evil.example/"
+    assert ask(page, f"//evil.example/?token={token}", Cookie="")[1]["location"] == "/evil.example/"
     status, _, body = ask(page, Cookie=cookie.partition(";")[0])
     assert status == 200
     assert token.encode() not in body
@@ -121,8 +135,6 @@ def test_a_port_that_is_taken_and_a_folder_that_is_not_there_are_told(lab, serve
         serve(lab, port=page.port, browser=False)
     with pytest.raises(BomiError, match="there is no folder"):
         serve(lab.parent / "none" / "lab.csv", browser=False)
-    with pytest.raises(BomiError, match="is a folder; expected a table"):
-        serve(lab.parent, browser=False)
 
 
 def test_without_the_extra_the_error_names_the_remedy(lab, monkeypatch):

@@ -77,6 +77,8 @@ def importance(optimizer: Optimizer, *, samples: int = SAMPLES, outcome: str | N
     trial = expected(np.random.default_rng(optimizer.seed).random((len(space), 256)))
     if np.ptp(trial) <= 1e-9 * max(1e-300, float(np.abs(trial).max())):
         return [Importance(name, 0.0, 0.0) for name in space.names]
+    if len(space) == 1:  # all there is; SciPy takes two or more
+        return [Importance(space.names[0], 1.0, 1.0)]
     indices = sobol_indices(
         func=expected,
         n=samples,

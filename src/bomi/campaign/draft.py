@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from bomi.campaign.edits import Conflict, Edit, Removal, edited, locate, locate_removals, removals, save_edits, see
+from bomi.campaign.edits import (
+    Changes,
+    Conflict,
+    Edit,
+    edited,
+    locate,
+    locate_removals,
+    removals,
+    save_edits,
+    see,
+    with_columns,
+)
 from bomi.campaign.experiments import column_names
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot, assess
@@ -18,24 +29,22 @@ from bomi.space.cells import Interval, Normal
 
 @dataclass(frozen=True)
 class Draft:
-    """The table as it was read, the cells typed anew since, rows added at its end, and rows removed."""
+    """The table as it was read, and changes that are not saved yet."""
 
     base: Snapshot
-    edits: tuple[Edit, ...] = ()
-    added: tuple[Mapping[str, str], ...] = ()
-    removed: tuple[Removal, ...] = ()
+    changes: Changes = field(default_factory=Changes)
 
     @property
     def count(self) -> int:
         """How many changes are not saved."""
-        return len(self.edits) + len(self.added) + len(self.removed)
+        return self.changes.count
 
     @cached_property
     def result(self) -> Snapshot:
         """What the file would be if it were saved now."""
         if not self.count or self.base.sheet is None:
             return self.base
-        content, _ = edited(self.base.sheet, self.edits, self.added, self.removed)
+        content, _ = edited(self.base.sheet, self.changes)
         return assess(replace(self.base, content=content))
 
     @property
@@ -49,23 +58,31 @@ class Draft:
     def origins(self) -> list[int]:
         """Where the rows stood in the table as it was read; rows added since come after them."""
         numbers = self.base.sheet.numbers if self.base.sheet else []
-        gone = {removal.number for removal in self.removed}
+        gone = {removal.number for removal in self.changes.removed}
         return [place for place, number in enumerate(numbers) if number not in gone]
 
     def typed(self, place: int, column: str, text: str) -> Draft:
         """With one cell typed anew; as it was before, it is no change any more. An error changes nothing."""
+        return self.pasted({(place, column): text})
+
+    def pasted(self, texts: Mapping[tuple[int, str], str]) -> Draft:
+        """With several cells typed anew, by place of the row and column: all of them, or an error and none."""
         sheet, base = self.sheet, self.base.sheet
-        if base is None or not 0 <= place < len(sheet.rows) or column not in sheet.columns:
-            raise FileError(f"there is no cell in column {column!r} of that row")
-        if place >= len(self.origins):
-            number = place - len(self.origins)
-            rows = [{**row, column: text} if i == number else row for i, row in enumerate(self.added)]
-            changed = replace(self, added=tuple(rows))
-        else:
-            origin = self.origins[place]
-            edit = Edit(base.numbers[origin], see(base, origin), column, text)
-            others = tuple(e for e in self.edits if (e.number, e.column) != (edit.number, column))
-            changed = replace(self, edits=others if edit.seen[column] == text else (*others, edit))
+        old = len(self.origins)
+        edits = {(edit.number, edit.column): edit for edit in self.changes.edits}
+        added = list(self.changes.added)
+        for (place, column), text in texts.items():
+            if base is None or not 0 <= place < len(sheet.rows) or column not in sheet.columns:
+                raise FileError(f"there is no cell in column {column!r} of that row")
+            if place >= old:
+                added[place - old] = {**added[place - old], column: text}
+                continue
+            seen = see(base, self.origins[place])
+            edit = Edit(base.numbers[self.origins[place]], seen, column, text)
+            edits.pop((edit.number, column), None)
+            if seen.get(column, "") != text:
+                edits[edit.number, column] = edit
+        changed = replace(self, changes=replace(self.changes, edits=tuple(edits.values()), added=tuple(added)))
         if len(changed.sheet.rows) != len(sheet.rows):  # a cell that cannot be written is told now, not on saving
             raise FileError("that would leave the row without anything in it; type ? for what nobody knows")
         return changed
@@ -73,47 +90,64 @@ class Draft:
     def with_row(self, row: Mapping[str, str] | None = None) -> Draft:
         """With a new row at the end, whose inputs are unknown unless they are given."""
         names = self.base.campaign.space.names if self.base.campaign else self.sheet.header[:1]
-        blank = dict.fromkeys(names, "?")
-        return replace(self, added=(*self.added, {**blank, **(row or {})}))
+        known = [name for name in names if name in self.sheet.columns] or self.sheet.header[:1]
+        blank = dict.fromkeys(known, "?")
+        return replace(self, changes=replace(self.changes, added=(*self.changes.added, {**blank, **(row or {})})))
+
+    def with_columns(self, names: Collection[str]) -> Draft:
+        """With columns at the right, those that are not there yet."""
+        new = tuple(name for name in names if name not in self.sheet.header)
+        return replace(self, changes=replace(self.changes, columns=(*self.changes.columns, *new)))
 
     def without(self, places: Collection[int]) -> Draft:
         """Without some rows, and without what was typed into them."""
-        old, base = len(self.origins), self.base.sheet
-        if base is None or not all(0 <= place < old + len(self.added) for place in places):
+        old, base, changes = len(self.origins), self.base.sheet, self.changes
+        if base is None or not all(0 <= place < old + len(changes.added) for place in places):
             raise FileError("there is no such row")
         gone = removals(base, [self.origins[place] for place in places if place < old])
         numbers = {removal.number for removal in gone}
-        return replace(
-            self,
-            edits=tuple(edit for edit in self.edits if edit.number not in numbers),
-            added=tuple(row for place, row in enumerate(self.added, old) if place not in places),
-            removed=(*self.removed, *gone),
+        kept = replace(
+            changes,
+            edits=tuple(edit for edit in changes.edits if edit.number not in numbers),
+            added=tuple(row for place, row in enumerate(changes.added, old) if place not in places),
+            removed=(*changes.removed, *gone),
         )
+        return replace(self, changes=kept)
+
+    def place_of(self, edit: Edit) -> int | None:
+        """Where the row that an edit was typed into stands now, if the cell can still take it."""
+        found, _ = locate(self.sheet, [edit])
+        return next((row for row, _ in found), None)
 
     def rebased(self, now: Snapshot) -> tuple[Draft, list[Conflict]]:
-        """The same changes on top of a newer version of the file, and those that it leaves no room for."""
+        """The same changes on top of a newer version of the file, and those that it leaves no room for.
+
+        Without a table that can be read they stay where they are: it may come back.
+        """
+        changes = self.changes
         if now.sheet is None:
-            return Draft(now), [*map(Conflict, self.edits), *map(Conflict, self.removed)]
-        places, conflicts = locate(now.sheet, self.edits)
-        gone, kept = locate_removals(now.sheet, self.removed)
+            return self, []
+        columns = tuple(name for name in changes.columns if name not in now.sheet.header)
+        wide = with_columns(now.sheet, columns)
+        places, conflicts = locate(wide, changes.edits)
+        gone, kept = locate_removals(now.sheet, changes.removed)
         made = tuple(
-            Edit(now.sheet.numbers[row], see(now.sheet, row), now.sheet.header[column], text)
+            Edit(wide.numbers[row], see(now.sheet, row), wide.header[column], text)
             for (row, column), text in places.items()
-            if now.sheet.columns[now.sheet.header[column]][row] != text
+            if wide.columns[wide.header[column]][row] != text
         )
-        return Draft(now, made, self.added, removals(now.sheet, gone)), conflicts + kept
+        moved = Changes(columns, made, changes.added, removals(now.sheet, gone))
+        return Draft(now, moved), conflicts + kept
 
     def save(self) -> list[Conflict]:
         """Write the changes that fit into the file as it is now; returns the others."""
         names = column_names(self.base.campaign) if self.base.campaign else ()
-        return save_edits(self.base.table, self.edits, self.added, self.removed, names=names)
+        return save_edits(self.base.table, self.changes, names=names)
 
 
 def enter(base: Snapshot, place: int, texts: Mapping[str, str]) -> None:
     """Write what is known of one row, such as an outcome: all of it, or nothing if a cell makes no sense or changed."""
-    draft = Draft(base)
-    for column, text in texts.items():
-        draft = draft.typed(place, column, text)
+    draft = Draft(base).pasted({(place, column): text for column, text in texts.items()})
     number = draft.sheet.numbers[place]
     wrong = [p for p in draft.result.problems if p.row == number and p.column in texts]
     if wrong:
@@ -121,7 +155,13 @@ def enter(base: Snapshot, place: int, texts: Mapping[str, str]) -> None:
         error.problems = tuple(wrong)
         raise error
     names = column_names(base.campaign) if base.campaign else ()
-    save_edits(base.table, draft.edits, names=names, whole=True)
+    save_edits(base.table, draft.changes, names=names, whole=True)
+
+
+def remove_row(base: Snapshot, place: int) -> None:
+    """Remove one row from the file, such as a suggestion that nobody will run, unless it was changed meanwhile."""
+    names = column_names(base.campaign) if base.campaign else ()
+    save_edits(base.table, Draft(base).without([place]).changes, names=names, whole=True)
 
 
 def marks(snapshot: Snapshot) -> dict[tuple[int, str], str]:

@@ -41,6 +41,21 @@ class Removal:
 
 
 @dataclass(frozen=True)
+class Changes:
+    """Changes of a table: columns added at its right, cells typed anew, rows added at its end, rows removed."""
+
+    columns: tuple[str, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    added: tuple[Mapping[str, str], ...] = ()
+    removed: tuple[Removal, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.columns) + len(self.edits) + len(self.added) + len(self.removed)
+
+
+@dataclass(frozen=True)
 class Conflict:
     """A change that was not made, as its cell now holds something else; None if its row or column is gone."""
 
@@ -166,30 +181,23 @@ def _contents(sheet: Sheet) -> list[frozenset[tuple[str, str]]]:
     return [_content(see(sheet, place)) for place in range(len(sheet.rows))]
 
 
-def edited(
-    sheet: Sheet,
-    edits: Sequence[Edit],
-    added: Sequence[Mapping[str, str]] = (),
-    removed: Sequence[Removal] = (),
-) -> tuple[bytes, list[Conflict]]:
-    """The file with the changes that fit, and with rows added at its end; and the changes that do not fit."""
-    places, conflicts = locate(sheet, edits)
-    gone, kept = locate_removals(sheet, removed)
+def with_columns(sheet: Sheet, names: Sequence[str]) -> Sheet:
+    """The table with more columns at its right, blank in every row."""
+    return parse_sheet(sheet.path, sheet.append(names, []), (*sheet.header, *names)) if names else sheet
+
+
+def edited(sheet: Sheet, changes: Changes) -> tuple[bytes, list[Conflict]]:
+    """The file with the changes that fit, and the changes that do not."""
+    sheet = with_columns(sheet, [name for name in changes.columns if name not in sheet.header])
+    places, conflicts = locate(sheet, changes.edits)
+    gone, kept = locate_removals(sheet, changes.removed)
     content = sheet.retyped(places, without=gone)
-    if added:
-        content = parse_sheet(sheet.path, content, sheet.header).append([], [dict(row) for row in added])
+    if changes.added:
+        content = parse_sheet(sheet.path, content, sheet.header).append([], [dict(row) for row in changes.added])
     return content, conflicts + kept
 
 
-def save_edits(
-    path: Path,
-    edits: Sequence[Edit],
-    added: Sequence[Mapping[str, str]] = (),
-    removed: Sequence[Removal] = (),
-    *,
-    names: Collection[str] = (),
-    whole: bool = False,
-) -> list[Conflict]:
+def save_edits(path: Path, changes: Changes, *, names: Collection[str] = (), whole: bool = False) -> list[Conflict]:
     """Write changes into a table as it is now, and keep the version before as `.bak`; returns conflicts.
 
     With `whole`, a conflict is an error and nothing is written.
@@ -198,7 +206,7 @@ def save_edits(
 
     def change(content: bytes) -> bytes:
         nonlocal conflicts
-        new, conflicts = edited(parse_sheet(path, content, names), edits, added, removed)
+        new, conflicts = edited(parse_sheet(path, content, names), changes)
         if whole and conflicts:
             raise FileError("\n".join(map(str, conflicts)))
         return new

@@ -8,18 +8,21 @@ from typing import Annotated
 import typer
 
 from bomi.cli.console import console, say
-from bomi.cli.options import Config, Format, Seed, Shape, Table
+from bomi.cli.options import Config, Format, Seed, Shape
 from bomi.cli.printing import flat, nested, show
 from bomi.errors import BomiError
 
 
 def web(
-    table: Table,
+    table: Annotated[
+        Path,
+        typer.Argument(metavar="TABLE", readable=False, help="Your table, or a folder with campaigns below it."),
+    ],
     campaign: Config = None,
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
     host: Annotated[
-        str, typer.Option(help="Where to listen; elsewhere than on this machine, a token is needed.")
+        str, typer.Option(help="Where to listen; elsewhere than on this machine, others can reach it.")
     ] = "127.0.0.1",
 ) -> None:
     """The whole loop as a page in your browser, on this machine."""

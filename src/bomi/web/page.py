@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any
 
-from nicegui import ui
+from nicegui import events, ui
 
 from bomi.errors import BomiError
-from bomi.web import theme
+from bomi.web import held, theme
 from bomi.web.desk import Desk, Session
+from bomi.web.views import View
 from bomi.web.views.data import DataView
 from bomi.web.views.gaps import GapsView
+from bomi.web.views.home import HomeView
 from bomi.web.views.progress import ProgressView
 from bomi.web.views.setup import SetupView
 from bomi.web.views.suggest import SuggestView
 
-LOOK_EVERY = 1.0  # seconds between two looks at the files
-
-
-class View(Protocol):
-    """What can be shown below the bar."""
-
-    def build(self) -> None:
-        """Draw the view."""
-
-    def update(self) -> None:
-        """Show what changed in the session."""
-
-
 VIEWS: dict[str, tuple[str, Callable[[Session, Callable[[str], None]], View]]] = {
+    "home": ("Home", HomeView),
     "data": ("Data", DataView),
     "suggest": ("Suggest", SuggestView),
     "gaps": ("Gaps", GapsView),
@@ -39,72 +28,123 @@ VIEWS: dict[str, tuple[str, Callable[[Session, Callable[[str], None]], View]]] =
 }
 
 
-def build(desk: Desk, wanted: str) -> None:
-    """One tab of a browser."""
-    theme.dress()
-    session = Session(desk)
-    current: list[View] = []
+def build(desk: Desk, wanted: str, *, title: str, others: bool) -> None:
+    """One tab of a browser; `others`: there are other campaigns to go back to."""
+    Tab(Session(desk), title).build(wanted if wanted in VIEWS else "home", others)
 
-    def show(name: str) -> None:
-        body.clear()
-        current.clear()
-        view = VIEWS[name][1](session, go)
-        with body:
-            if session.draft.count and name != "data":
+
+class Tab:
+    """What one tab of a browser shows."""
+
+    def __init__(self, session: Session, title: str) -> None:
+        self.session = session
+        self.title = title
+        self.view: View | None = None
+        self.client = ui.context.client
+        self.client.on_delete(session.close)
+        session.on_change, session.say, session.on_safe = self.changed, self.say, self.safe
+
+    def build(self, start: str, others: bool) -> None:
+        """Draw the bar and the first view."""
+        desk = self.session.desk
+        theme.dress(str(desk.table))
+        with ui.element("header").classes("bar"):
+            with ui.link(target="/" if others else "?view=home").classes("brand").props('aria-label="bomi, home"'):
+                ui.label("bomi")
+            with ui.element("nav").props('aria-label="Views"'):
+                self.tabs = ui.tabs().props("no-caps inline-label shrink outside-arrows")
+                with self.tabs:
+                    self.dots = {name: self.tab(name, label) for name, (label, _) in VIEWS.items()}
+                self.tabs.value = start
+            ui.element("div").classes("grow")
+            ui.label(self.title).classes("file").tooltip(str(desk.table))
+            ui.button(icon="contrast").props('flat round dense color=primary aria-label="Light or dark"').on(
+                "click", js_handler="() => bomi.toggle()"
+            ).tooltip("Light or dark")
+        self.body = ui.element("main").classes("view")
+        self.session.stage = ui.element("div")
+        ui.skip_link(target=self.body)
+        self.tabs.on_value_change(lambda: self.show(str(self.tabs.value)))
+        self.listen()
+        self.show(start)
+
+    def tab(self, name: str, label: str) -> ui.element:
+        """A view's tab, with a dot while something in it is not saved."""
+        with ui.tab(name, label=label).mark(name):
+            dot = ui.element("span").classes("dot").props("aria-hidden=true")
+        dot.tooltip("not saved yet")
+        return dot
+
+    def listen(self) -> None:
+        """Take what the page's own scripts send."""
+
+        def of_view(name: str) -> Callable[[events.GenericEventArguments], None]:
+            return lambda event: getattr(self.view, name)(event.args) if self.view else None
+
+        for event, method in (("cells", "cells"), ("undo", "undo"), ("redo", "redo"), ("remove", "remove")):
+            ui.on(f"bomi-{event}", of_view(method))
+        ui.on("bomi-save", lambda: self.view.save() if self.view else None)
+        ui.on("bomi-view", lambda event: self.go(str(event.args)))
+        ui.on("bomi-held", self.take_back)
+
+    def take_back(self, event: events.GenericEventArguments) -> None:
+        """The browser still holds what did not reach us before the connection was lost."""
+        found = event.args if isinstance(event.args, list) else []
+        if held.take(self.session, found) and self.view is not None:
+            self.show(str(self.tabs.value))
+            self.say("What you typed before the connection was lost is here again.")
+
+    def show(self, name: str) -> None:
+        """Draw a view."""
+        self.body.clear()
+        view = VIEWS[name][1](self.session, self.go)
+        ui.run_javascript(f"window.bomi?.visit('{name}')")
+        ui.page_title(f"{VIEWS[name][0]} · {self.title} – bomi")
+        self.mark()
+        with self.body:
+            if self.session.draft.count and name not in ("data", "home"):
                 with theme.note("The table has changes that are not saved; they are not taken into account here."):
-                    theme.button("To the data", lambda: go("data"))
+                    theme.button("To the data", lambda: self.go("data"))
             try:
                 view.build()
             except BomiError as error:
                 theme.note(str(error), bad=True)
+                self.view = None
                 return
-        current.append(view)
+        self.view = view
 
-    def go(name: str) -> None:
-        if tabs.value == name:
-            show(name)
-        else:
-            tabs.value = name  # which shows it
+    def go(self, name: str) -> None:
+        """To a view; the one that is shown is drawn anew."""
+        if name not in VIEWS:
+            return
+        with self.client:
+            if self.tabs.value == name:
+                self.show(name)
+            else:
+                self.tabs.value = name  # which shows it
 
-    def switched() -> None:
-        name = str(tabs.value)
-        ui.run_javascript(f"history.replaceState(null, '', '?view={name}')")
-        show(name)
+    def mark(self) -> None:
+        """A dot where something is not saved."""
+        desk = self.session.desk
+        waits = {"data": bool(desk.draft.count), "setup": "setup" in desk.texts, "gaps": bool(desk.kept("gap/")),
+                 "suggest": bool(desk.kept("result/"))}  # fmt: skip
+        for name, dot in self.dots.items():
+            dot.set_visibility(waits.get(name, False))
 
-    def say(text: str, bad: bool = False) -> None:
-        with body:  # which is always there, whatever became of the button that was pressed
+    def changed(self) -> None:
+        """Something changed: show it."""
+        with self.client:
+            self.mark()
+            if self.view is not None:
+                with self.body:
+                    self.view.update()
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """A message that goes by itself."""
+        with self.client, self.body:  # which is always there, whatever became of the button that was pressed
             theme.say(text, bad=bad)
 
-    def changed() -> None:
-        for view in current:
-            with body:
-                view.update()
-
-    async def look() -> None:
-        await asyncio.to_thread(desk.look)
-        before = len(session.conflicts)
-        if session.refresh() and len(session.conflicts) == before:
-            say("The files were changed outside; this is the new version.")
-
-    with ui.element("header").classes("bar"):
-        ui.label("bomi").classes("brand")
-        with ui.element("nav").props('aria-label="Views"'):
-            start = wanted if wanted in VIEWS else "data"
-            with ui.tabs().props("no-caps inline-label shrink outside-arrows") as tabs:
-                for name, (title, _) in VIEWS.items():
-                    ui.tab(name, label=title).mark(name)
-            tabs.value = start
-        ui.element("div").classes("grow")
-        ui.label(desk.table.name).classes("file").tooltip(str(desk.table))
-        ui.button(icon="contrast").props('flat round dense color=primary aria-label="Light or dark"').on(
-            "click",
-            js_handler="() => { Quasar.Dark.toggle();"
-            " localStorage.setItem('bomi-dark', Quasar.Dark.isActive ? '1' : '0') }",
-        ).tooltip("Light or dark")
-    with ui.element("div").classes("view") as body:
-        pass
-    ui.skip_link(target=body)
-    session.on_change, session.say = changed, say
-    tabs.on_value_change(switched)
-    show(start)
-    ui.timer(LOOK_EVERY, look)
+    def safe(self, found: Any) -> None:
+        """The browser may forget what is on disk."""
+        with self.client:
+            ui.run_javascript(f"window.bomi?.safe({held.dumps(found)})")

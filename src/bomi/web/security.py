@@ -2,9 +2,11 @@
 
 Every request, web sockets among them, passes `Guard` first:
 
+- A token is needed: once in the address, then as a cookie.
 - Bound to loopback, the name by which it was called must be a loopback one, so that no foreign name that points here
-  (DNS rebinding) reaches it. Bound elsewhere, a token is needed: once in the address, then as a cookie.
-- A request that another site caused is refused: its `Origin` is not ours, or the browser says `cross-site`.
+  (DNS rebinding) reaches it.
+- A request that another site caused is refused: its `Origin` is not ours, or the browser says `cross-site`. So is one
+  for a frame, before anything is built for it.
 - A body beyond the limit is cut off, whatever its declared length.
 - Answers may not be framed, load nothing from elsewhere, and give no address away.
 """
@@ -26,6 +28,8 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+DAYS = 30  # that a browser need not show the token again
+FRAMES = ("iframe", "frame", "embed", "object", "fencedframe")
 BODY_LIMIT = UPLOAD_LIMIT + 64 * 1024  # and what a form puts around a file
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -51,11 +55,12 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True)
 class Guard:
-    """Stands before the page; `token` is None where loopback protects it."""
+    """Stands before the page; `local`: it answers to this machine only."""
 
     app: App
     port: int
-    token: str | None = None
+    token: str
+    local: bool = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -65,18 +70,20 @@ class Guard:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         if refusal := self._refusal(scope, headers):
             await _refuse(scope, receive, send, *refusal)
-        elif self.token and not self._has_cookie(headers):
+        elif _query(scope).get("token") or not self._has_cookie(headers):
             await self._admit(scope, receive, send)
         else:
             await self.app(scope, _limited(receive), _with_headers(send))
 
     def _refusal(self, scope: Scope, headers: MutableMapping[str, str]) -> tuple[int, str] | None:
         host = headers.get("host", "")
-        if self.token is None and not is_loopback(host.rsplit(":", 1)[0] if not host.endswith("]") else host):
+        if self.local and not is_loopback(host.rsplit(":", 1)[0] if not host.endswith("]") else host):
             return 403, "This page answers to this machine only; open it as http://127.0.0.1."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is not None and origin.partition("://")[2].lower() != host.lower():
             return 403, "This request was made by another site."
+        if headers.get("sec-fetch-dest") in FRAMES:
+            return 403, "This page is not shown within another one."
         opens_page = scope.get("method") == "GET" and headers.get("sec-fetch-mode") == "navigate"
         if site in ("cross-site", "same-site") and not opens_page:
             return 403, "This request was made by another site."
@@ -97,23 +104,27 @@ class Guard:
         return found is not None and self._is_token(found.value)
 
     def _is_token(self, given: str) -> bool:
-        return secrets.compare_digest(given.encode(), (self.token or "").encode())
+        return secrets.compare_digest(given.encode(), self.token.encode())
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         """With the token in the address: a cookie, and the same address without it."""
-        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        query = _query(scope)
         if scope["type"] != "http" or not self._is_token(query.pop("token", [""])[0]):
             await _refuse(scope, receive, send, 401, "Open the address that `bomi web` printed, with its token.")
             return
         rest = urlencode(query, doseq=True)
         path = "/" + scope["path"].lstrip("/")  # never to another host
-        cookie = f"{self._cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+        cookie = f"{self._cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/; Max-Age={DAYS * 86400}"
         headers = [
             (b"location", (path + ("?" + rest if rest else "")).encode("latin-1", "replace")),
             (b"set-cookie", cookie.encode()),
         ]
         await send({"type": "http.response.start", "status": 303, "headers": [*headers, *HEADERS]})
         await send({"type": "http.response.body", "body": b""})
+
+
+def _query(scope: Scope) -> dict[str, list[str]]:
+    return parse_qs(scope.get("query_string", b"").decode("latin-1"))
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, message: str) -> None:

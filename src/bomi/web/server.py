@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import secrets
 import socket
 import webbrowser
 from collections.abc import Callable
@@ -14,6 +13,9 @@ from bomi.errors import BomiError
 
 PORT = 8642
 WARM_UP_AFTER = 2.0  # seconds
+LOOK_EVERY = 0.5  # seconds between two looks at the files
+RECONNECT = 60.0  # seconds that a tab's state is held in memory for a connection that was lost
+MESSAGE_LIMIT = 4 * 2**20  # bytes that a tab may send at once
 LOGO = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0067a3"/>'
     '<path d="M4 24 C10 24 10 8 16 8 S22 24 28 24" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/>'
@@ -30,30 +32,39 @@ def serve(
     browser: bool = True,
     say: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Serve the page of a table until it is interrupted; `say` is told its address, and what to beware of."""
+    """Serve the page of a table, or of the campaigns below a folder, until it is interrupted.
+
+    `say` is told its address, and what to beware of.
+    """
     try:
-        from nicegui import app, ui
+        from nicegui import app, core, ui
     except ImportError:
         raise BomiError("the page needs NiceGUI: pip install 'bomi[web]'") from None
-    from bomi.web import page
+    from bomi.web import page, shelf, theme
     from bomi.web.desk import Desk
+    from bomi.web.desks import Desks
     from bomi.web.security import Guard, is_loopback
+    from bomi.web.tokens import own_token
 
     _check_folder(table)
     port = _free_port(host, port)
-    token = None if is_loopback(host) else secrets.token_urlsafe(24)
-    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
-    desk = Desk(table.resolve(), campaign.resolve() if campaign else None)
+    token = own_token()
+    address = f"http://{_reachable(host)}:{port}/?token={token}"
+    desks = Desks(table.resolve(), campaign.resolve() if campaign else None)
 
-    def index(view: str = "data") -> None:
-        page.build(desk, view)
+    def index(view: str = "home", table: str = "") -> None:
+        desk = desks.get(table)
+        if isinstance(desk, Desk):
+            page.build(desk, view, title=desks.title(desk), others=desks.is_folder)
+        else:
+            shelf.build(desks.path)
 
-    ui.page("/", title=f"{table.name} – bomi", favicon=LOGO)(index)
+    ui.page("/", title=f"{desks.path.name} – bomi", favicon=LOGO, reconnect_timeout=RECONNECT)(index)
+    app.add_static_files("/static", theme.STATIC)
 
     def started() -> None:
-        say(f"{table.name} is at {address} (Ctrl+C ends it)")
-        if token:
+        say(f"{table.name or table} is at {address} (Ctrl+C ends it)")
+        if not is_loopback(host):
             say(
                 f"beware: bound to {host}, the page can be reached by other machines, and over plain HTTP; whoever has "
                 "the address with its token can read and change the table"
@@ -62,12 +73,14 @@ def serve(
             webbrowser.open(address)
 
     def connected() -> None:  # once the first view is there: loading what computes takes all of a core
-        asyncio.get_running_loop().call_later(WARM_UP_AFTER, desk.worker.warm_up)
+        asyncio.get_running_loop().call_later(WARM_UP_AFTER, desks.worker.warm_up)
 
     app.on_startup(started)
     app.on_connect(connected)
-    app.on_shutdown(desk.worker.close)
-    app.add_middleware(Guard, port=port, token=token)
+    app.on_shutdown(desks.close)
+    app.timer(LOOK_EVERY, desks.watch)
+    app.add_middleware(Guard, port=port, token=token, local=is_loopback(host))
+    core.sio.eio.max_http_buffer_size = MESSAGE_LIMIT
     ui.run(
         host=host,
         port=port,
@@ -77,16 +90,26 @@ def serve(
         tailwind=False,
         show_welcome_message=False,
         language="en-US",
-        reconnect_timeout=10.0,
+        reconnect_timeout=10.0,  # which sets how soon a lost connection is noticed
         binding_refresh_interval=None,
     )
 
 
 def _check_folder(table: Path) -> None:
-    if table.is_dir():
-        raise BomiError(f"{table} is a folder; expected a table, such as {table / 'experiments.csv'}")
-    if not table.resolve().parent.is_dir():
+    if not table.is_dir() and not table.resolve().parent.is_dir():
         raise BomiError(f"there is no folder {table.resolve().parent}")
+
+
+def _reachable(host: str) -> str:
+    """The host as an address for others: of all addresses, the one that this machine has in its network."""
+    if host in ("0.0.0.0", "::"):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect(("10.255.255.255", 1))  # nothing is sent: it asks which address would be used
+                return str(probe.getsockname()[0])
+            except OSError:
+                return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
 
 
 def _free_port(host: str, wanted: int | None) -> int:

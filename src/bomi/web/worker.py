@@ -39,10 +39,17 @@ class Worker:
             self._process.start()
             theirs.close()
 
-    async def run(self, job: str, *arguments: Any, progress: Callable[[str], None] = lambda text: None) -> Any:
-        """The result of a job of `bomi.web.jobs`; BomiError if it fails."""
+    async def run(
+        self,
+        job: str,
+        *arguments: Any,
+        progress: Callable[[str], None] = lambda text: None,
+        turn: Callable[[], None] = lambda: None,
+    ) -> Any:
+        """The result of a job of `bomi.web.jobs`, once its turn has come; BomiError if it fails."""
         async with self._turn:
             self._asked_to_stop = False
+            turn()
             self.warm_up()
             process, pipe = self._process, self._pipe
             assert pipe is not None

@@ -14,6 +14,7 @@ from bomi.space import Integer, Real, cells
 from bomi.space.cells import Interval, Normal
 from bomi.web import figures, theme
 from bomi.web.desk import Session
+from bomi.web.views import View
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ PAGE = 24  # gaps shown at once
 ALL = "all parameters"
 
 
-class GapsView:
+class GapsView(View):
     """The gaps of a session's table."""
 
     def __init__(self, session: Session, go: Callable[[str], None]) -> None:
-        self.session = session
-        self.go = go
+        super().__init__(session, go)
+        self.shown = ""  # the version of the files
         self.count = PAGE
         self.parameter = ALL
 
@@ -50,18 +51,13 @@ class GapsView:
         """The table changed: learn again."""
         if not hasattr(self, "place") or self.session.snapshot.experiments is None:
             self.go("gaps")
-            return
-        self.learn()
+        elif self.session.snapshot.key != self.shown:
+            self.learn()
 
     def learn(self) -> None:
         """Compute the gaps, unless that has been done."""
-        done = self.session.desk.computed(self.session.snapshot, "gaps")
-        if done is not None:
-            self.place.clear()
-            with self.place:
-                self.show(done)
-        else:
-            compute(self.session, self.place, lambda: self.session.compute("gaps"), self.show, self.learn)
+        self.shown = self.session.snapshot.key
+        compute(self.session, self.place, "gaps", show=self.show, again=self.learn)
 
     def show(self, gaps: Sequence[Gap]) -> None:
         """A card for each gap."""
@@ -146,6 +142,7 @@ class GapsView:
         snapshot = self.session.snapshot
         if not snapshot.editable:
             return
+        key = f"gap/{gap.id or gap.number}/{gap.parameter}"
 
         def write() -> None:
             text = str(typed.value or "").strip()
@@ -154,20 +151,27 @@ class GapsView:
                 return
             try:
                 enter(snapshot, _place(self.session, gap.number), {gap.parameter: text})
-            except BomiError as error:
-                problems = error.problems if isinstance(error, TableError) else ()
-                _wrong(typed, "; ".join(problem.message for problem in problems) or str(error))
+            except TableError as error:
+                found = [problem.message for problem in error.problems]
+                _wrong(typed, "; ".join(found) or str(error))
                 return
+            except BomiError as error:
+                _wrong(typed, str(error))
+                return
+            self.session.desk.keep(key, None)
             self.session.say(f"{gap.parameter} of row {gap.number} is {text} now; everything is learned anew.")
             self.session.refresh()
 
         with theme.block("line").style("flex-wrap: nowrap; align-items: flex-start"):
-            label = "Value looked up"
+            label, kept = "Value looked up", self.session.desk.texts.get(key)
             if not isinstance(parameter, Real | Integer):
-                typed = ui.select([cells.text(value) for value in parameter.values], label=label)
+                options = [cells.text(value) for value in parameter.values]
+                typed = ui.select(options, label=label, value=kept if kept in options else None)
             else:
-                typed = ui.input(label).on("keydown.enter", write)  # type: ignore[assignment]
+                typed = ui.input(label, value=kept or "").on("keydown.enter", write)  # type: ignore[assignment]
+            typed.on_value_change(lambda event: self.session.type(key, event.value or None))
             typed.props("outlined dense").style("flex: 1; min-width: 0")
+            typed.props["data-keep"] = key
             typed.props["aria-label"] = f"{gap.parameter} of row {gap.number}, looked up or measured again"
             write_button = ui.button(icon="save", on_click=write).props("outline color=primary")
             write_button.props["aria-label"] = f"Save {gap.parameter} of row {gap.number}"

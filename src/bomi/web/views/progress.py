@@ -14,6 +14,7 @@ from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Cell, Known
 from bomi.web import figures, theme
 from bomi.web.desk import Session
+from bomi.web.views import View
 from bomi.web.views.waiting import compute, needs, there
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from bomi.workflow import Overview, Recommendation
 
 
-class ProgressView:
+class ProgressView(View):
     """Where the campaign of a session stands."""
 
     def __init__(self, session: Session, go: Callable[[str], None]) -> None:
-        self.session = session
-        self.go = go
+        super().__init__(session, go)
+        self.shown = ""  # the version of the files
         self.outcome = ""
         self.setting: dict[str, Known] = {}
         self.recommended: dict[str, Known] = {}
@@ -50,18 +51,13 @@ class ProgressView:
         """The table changed: learn again."""
         if not hasattr(self, "place") or self.session.snapshot.experiments is None:
             self.go("progress")
-            return
-        self.learn()
+        elif self.session.snapshot.key != self.shown:
+            self.learn()
 
     def learn(self) -> None:
         """Compute the overview, unless that has been done."""
-        done = self.session.desk.computed(self.session.snapshot, "overview")
-        if done is not None:
-            self.place.clear()
-            with self.place:
-                self.show(done)
-        else:
-            compute(self.session, self.place, lambda: self.session.compute("overview"), self.show, self.learn)
+        self.shown = self.session.snapshot.key
+        compute(self.session, self.place, "overview", show=self.show, again=self.learn)
 
     def show(self, found: Overview) -> None:
         """Everything, from the best down to the slices."""

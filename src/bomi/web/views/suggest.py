@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nicegui import ui
+from nicegui import background_tasks, ui
 
 from bomi.campaign import Campaign, append
-from bomi.campaign.draft import enter
-from bomi.data.objectives import ERROR
-from bomi.data.observations import FAILED, Row
+from bomi.campaign.draft import remove_row
+from bomi.data.observations import Row
 from bomi.errors import BomiError
-from bomi.space import RESERVED, Integer, Real, cells
 from bomi.web import theme
-from bomi.web.desk import Session
-from bomi.web.views.waiting import compute, needs
+from bomi.web.desk import Asking, Suggested
+from bomi.web.views import View
+from bomi.web.views.result import ResultDialog
+from bomi.web.views.waiting import needs, progress, there
+from bomi.web.worker import StoppedError
 
 if TYPE_CHECKING:
     from bomi.workflow import Advice
 
 MOST = 50
-AS_ASKED, OTHER, UNKNOWN = "as asked", "other value", "don't know"
 
 
-class SuggestView:
+class SuggestView(View):
     """Suggestions, and the rows that await their outcome."""
-
-    def __init__(self, session: Session, go: Callable[[str], None]) -> None:
-        self.session = session
-        self.go = go
-        self.key = ""
 
     def build(self) -> None:
         """Draw the view."""
@@ -44,6 +39,7 @@ class SuggestView:
                     ui.number("How many experiments", value=1, min=1, max=MOST, precision=0)
                     .props("outlined dense")
                     .style("width: 190px")
+                    .on("keydown.enter", self.ask)
                 )
                 theme.button("Suggest", self.ask, icon="auto_awesome", primary=True)
             ui.label(
@@ -51,55 +47,107 @@ class SuggestView:
             ).classes("soft small")
         self.results = ui.element("div").classes("stack")
         self.waiting = ui.element("div").classes("stack")
+        self.show_results()
         self.show_waiting()
 
     def update(self) -> None:
-        """The table changed: the rows that wait are others; suggestions that are shown stay."""
+        """The table changed: the rows that wait are others, and suggestions may be of an older table."""
         if not hasattr(self, "waiting") or self.session.snapshot.experiments is None:
             self.go("suggest")
             return
+        self.show_results()
         self.show_waiting()
 
     # --- asking ----------------------------------------------------------------------------------------------------
 
     def ask(self) -> None:
-        """Compute suggestions."""
+        """Compute suggestions; they are there even if somebody goes to another view meanwhile."""
         count = min(max(int(self.count.value or 1), 1), MOST)
         self.count.value = count
-        session = self.session
-        self.key = session.snapshot.key
-        compute(session, self.results, lambda: session.compute("suggest", count), self.show, self.ask)
+        session, desk = self.session, self.session.desk
+        if desk.asking is not None:
+            self.join()
+            return
+        desk.asking, desk.refused = Asking(count), ""
+        snapshot = session.snapshot
 
-    def show(self, advices: Sequence[Advice]) -> None:
+        async def run() -> None:
+            try:
+                found = await desk.computing.wait(session, snapshot, "suggest", count)
+                desk.suggested = Suggested(snapshot.key, tuple(found), tuple(range(len(found))))
+            except BomiError as error:
+                desk.refused = "Stopped." if isinstance(error, StoppedError) and error.wanted else str(error)
+            finally:
+                desk.asking = None
+                desk.tell()
+
+        background_tasks.create(run())
+        desk.tell()
+
+    def stop(self) -> None:
+        """This tab no longer waits."""
+        self.session.stopped = self.session.desk.asking
+        self.session.desk.computing.leave(self.session, "suggest")
+        self.session.on_change()
+
+    def join(self) -> None:
+        """This tab waits too."""
+        self.session.stopped = None
+        self.session.on_change()
+
+    def show_results(self) -> None:
+        """What is suggested, or how far it is, or why there is nothing."""
+        desk = self.session.desk
+        state = (desk.asking, self.session.stopped, desk.refused, desk.suggested, self.session.snapshot.key)
+        if getattr(self, "_state", None) == state and there(self.results):
+            return
+        self._state = state
+        self.results.clear()
+        with self.results:
+            if desk.asking is not None and self.session.stopped is desk.asking:
+                with theme.note("Stopped here; another tab still waits for it."):
+                    theme.button("Wait for it too", self.join)
+            elif desk.asking is not None:
+                desk.computing.join(self.session, "suggest")
+                progress(self.session, "suggest", self.stop)
+            elif desk.refused:
+                with theme.note(desk.refused, bad=desk.refused != "Stopped."):
+                    theme.button("Try again", self.ask)
+            elif desk.suggested is not None and desk.suggested.left:
+                self.show(desk.suggested)
+
+    def show(self, suggested: Suggested) -> None:
         """Cards, one for each suggestion."""
         campaign = self.session.snapshot.campaign
         if campaign is None:
             return
-        cards: dict[int, ui.element] = {}
+        if suggested.key != self.session.snapshot.key:
+            text = "The table or the set-up has changed since: these suggestions are of the version before."
+            with theme.note(text, icon="history"):
+                theme.button("Suggest again", self.ask, primary=True)
+        left = suggested.left
         with theme.block("line between"):
-            theme.heading("Suggested" if len(advices) > 1 else "Suggested experiment")
-            if len(advices) > 1:
-                whole = theme.button(
-                    f"Add all {len(advices)} to the table",
-                    lambda: self.add(advices, cards, list(cards)),
-                    icon="playlist_add",
-                    primary=True,
-                )
-                cards_button = whole
-            else:
-                cards_button = None
+            theme.heading("Suggested" if len(left) > 1 else "Suggested experiment")
+            with theme.block("line"):
+                theme.button("Dismiss", self.dismiss)
+                if len(left) > 1:
+                    whole = len(left) == len(suggested.advices)
+                    text = f"Add all {len(left)} to the table" if whole else f"Add the other {len(left)} to the table"
+                    theme.button(text, lambda: self.add(left), icon="playlist_add", primary=True)
         with theme.block("cards"):
-            for place, advice in enumerate(advices):
-                cards[place] = self.card(campaign, advice, place, advices, cards)
-        self.add_all = cards_button
+            for place in left:
+                self.card(campaign, suggested.advices[place], place)
 
-    def card(
-        self, campaign: Campaign, advice: Advice, place: int, advices: Sequence[Advice], cards: dict[int, ui.element]
-    ) -> ui.element:
+    def dismiss(self) -> None:
+        """The suggestions are not wanted."""
+        self.session.desk.suggested = None
+        self.session.desk.tell()
+
+    def card(self, campaign: Campaign, advice: Advice, place: int) -> None:
         """One suggestion."""
         predicted, parameters = advice.suggestion.predicted, campaign.space.parameters
         kind, _, reason = advice.why.partition(": ")
-        with theme.sheet().props(f'aria-label="Suggestion {place + 1}"') as card:
+        with theme.sheet().props(f'aria-label="Suggestion {place + 1}"'):
             with theme.block("line between"):
                 ui.label(f"Suggestion {place + 1}").classes("soft")
                 if reason:
@@ -107,31 +155,72 @@ class SuggestView:
             for name, text in theme.expected(campaign, predicted):
                 with theme.block("stack tight"):
                     ui.label(text).classes("big")
-                    ui.label(f"expected {name}").classes("soft small")
+                    ui.label(f"expected {name}{self.beside_best(campaign, name, predicted)}").classes("soft small")
+                    self.interval(campaign, name, predicted)
             theme.facts([(name, theme.shown(value, parameters[name])) for name, value in advice.suggestion.items()])
             said = reason or advice.why
             ui.label(said[:1].upper() + said[1:] + ".").classes("soft small")
             ui.element("div").classes("grow")
-            theme.button("Add to the table", lambda: self.add(advices, cards, [place]), icon="playlist_add")
-        return card
+            theme.button("Add to the table", lambda: self.add([place]), icon="playlist_add")
 
-    def add(self, advices: Sequence[Advice], cards: dict[int, ui.element], places: Sequence[int]) -> None:
-        """Add suggestions as rows that await their outcome."""
-        snapshot = self.session.snapshot
-        if snapshot.campaign is None or not places:
+    def measured(self, name: str) -> list[float]:
+        """What was measured of an outcome so far."""
+        experiments = self.session.snapshot.experiments
+        return [row.outcomes[name] for row in experiments.rows if name in row.outcomes] if experiments else []
+
+    def beside_best(self, campaign: Campaign, name: str, predicted: Any) -> str:
+        """How far the expected outcome is from the best so far."""
+        objective = next(one for one in campaign.objectives if one.name == name)
+        measured = self.measured(name)
+        if not measured:
+            return ""
+        best = max(measured, key=objective.merit)
+        change = _of(predicted, name).mean - best
+        sign = "+" if change >= 0 else "−"
+        text = theme.with_unit(sign + theme.number(abs(change), 3), objective.unit)
+        return f", {text} beside the best so far ({theme.number(best)})"
+
+    def interval(self, campaign: Campaign, name: str, predicted: Any) -> None:
+        """The 90 % interval among the outcomes so far, as a bar, with a mark at the best of them."""
+        objective = next(one for one in campaign.objectives if one.name == name)
+        measured, one = self.measured(name), _of(predicted, name)
+        if not measured:
             return
+        low, high = one.mean - 1.645 * one.sd, one.mean + 1.645 * one.sd
+        start, end = min(*measured, low), max(*measured, high)
+        width = (end - start) or 1.0
+        best = max(measured, key=objective.merit)
+        about = f"90 % between {theme.number(low)} and {theme.number(high)}; the mark is the best so far"
+        with theme.block("interval") as bar:
+            ui.element("span").style(
+                f"left: {100 * (low - start) / width:.1f}%; width: {max(100 * (high - low) / width, 1):.1f}%"
+            )
+            ui.element("i").style(f"left: {min(100 * (best - start) / width, 99.2):.1f}%")
+        bar.props["role"] = "img"
+        bar.props["aria-label"] = about
+        bar.tooltip(about)
+
+    def add(self, places: Sequence[int]) -> None:
+        """Add suggestions as rows that await their outcome, with what was expected of them and why."""
+        snapshot, desk = self.session.snapshot, self.session.desk
+        suggested = desk.suggested
+        if snapshot.campaign is None or suggested is None or not places:
+            return
+        advices = [suggested.advices[place] for place in places]
         try:
-            ids = append(snapshot.table, snapshot.campaign, [advices[place].suggestion for place in places])
+            ids = append(snapshot.table, snapshot.campaign, [advice.suggestion for advice in advices])
         except BomiError as error:
             self.session.say(str(error), bad=True)
             return
-        for place in list(places):
-            cards.pop(place).delete()
-        if not cards:
-            self.results.clear()
-        elif self.add_all is not None:
-            self.add_all.text = f"Add the other {len(cards)} to the table"
-        self.session.refresh()
+        for identity, advice in zip(ids, advices, strict=True):
+            expected = theme.expected(snapshot.campaign, advice.suggestion.predicted)
+            desk.keep(f"asked/{identity}", {"expected": dict(expected), "why": advice.why})
+        current = suggested.key == snapshot.key
+        desk.suggested = suggested.without(places)
+        desk.refresh()
+        if current:  # what was added is what they were suggested beside
+            desk.suggested = desk.suggested.at(desk.snapshot.key)
+        desk.tell()
         self.session.say(
             f"Added as {', '.join(ids)}; run {'it' if len(ids) == 1 else 'them'}, then enter what came out below."
         )
@@ -141,6 +230,11 @@ class SuggestView:
     def show_waiting(self) -> None:
         """The rows that await their outcome."""
         experiments, campaign = self.session.snapshot.experiments, self.session.snapshot.campaign
+        kept = self.session.desk.kept("result/")
+        state = (self.session.snapshot.key, sorted(kept))
+        if getattr(self, "_waiting_state", None) == state:
+            return
+        self._waiting_state = state
         self.waiting.clear()
         if experiments is None or campaign is None:
             return
@@ -158,120 +252,56 @@ class SuggestView:
                 return
             with theme.block("cards"):
                 for place, number, row in rows:
-                    open_result = partial(self.enter, campaign, place, row)
-                    with theme.sheet():
-                        with theme.block("line between"):
-                            theme.heading(f"Experiment {row.id}" if row.id else f"Row {number}")
-                            ui.label(f"row {number}").classes("soft small")
-                        parameters = campaign.space.parameters
-                        inputs = [(name, theme.shown(cell, parameters[name])) for name, cell in row.recorded.items()]
-                        theme.facts([*inputs, *theme.seen(campaign, row.outcomes)])
-                        ui.element("div").classes("grow")
-                        theme.button("Enter result", open_result, icon="edit", primary=True)
+                    self.waiting_card(campaign, place, number, row, kept)
 
-    def enter(self, campaign: Campaign, place: int, row: Row) -> None:
-        """Ask what came out, and what was different from what was asked."""
-        ResultDialog(self.session, campaign, place, row)
-
-
-class ResultDialog:
-    """The result of one row: the outcome, and for each parameter as asked, another value, or nobody knows."""
-
-    def __init__(self, session: Session, campaign: Campaign, place: int, row: Row) -> None:
-        self.session, self.campaign, self.place, self.row = session, campaign, place, row
-        self.snapshot = session.snapshot
-        self.choices: dict[str, ui.toggle] = {}
-        self.others: dict[str, Any] = {}
-        self.outcomes: dict[str, ui.input] = {}
-        with ui.dialog(value=True) as self.dialog, ui.card().style("width: 740px; max-width: 95vw; gap: 14px"):
-            theme.heading(f"Result of experiment {row.id}" if row.id else "Result")
+    def waiting_card(self, campaign: Campaign, place: int, number: int, row: Row, kept: Mapping[str, Any]) -> None:
+        """A row that awaits its outcome."""
+        parameters = campaign.space.parameters
+        with theme.sheet():
+            with theme.block("line between"):
+                theme.heading(f"Experiment {row.id}" if row.id else f"Row {number}")
+                ui.label(f"row {number}").classes("soft small")
+            inputs = [(name, theme.shown(cell, parameters[name])) for name, cell in row.recorded.items()]
+            theme.facts([*inputs, *theme.seen(campaign, row.outcomes)])
+            asked = self.session.desk.texts.get(f"asked/{row.id}") if row.id else None
+            if isinstance(asked, Mapping):
+                expected = ", ".join(f"{name} {text}" for name, text in dict(asked.get("expected", {})).items())
+                said = [f"Expected: {expected}."] if expected else []
+                why = str(asked.get("why", ""))
+                ui.label(" ".join([*said, why[:1].upper() + why[1:] + "."])).classes("soft small")
+            ui.element("div").classes("grow")
+            begun = any(key.startswith(f"{row.id or number}/") for key in kept)
             with theme.block("line"):
-                for place_, one in enumerate(campaign.objectives):
-                    self.outcome(one.name, f"{one.name} ({one.unit})" if one.unit else one.name, first=not place_)
-                    if self.column(one.name + ERROR) is not None:
-                        self.outcome(one.name + ERROR, "its standard error, if known")
-                self.failed = ui.checkbox("It failed: there is no outcome", on_change=self.changed)
-            ui.label("What were the settings in fact?").classes("soft")
-            with theme.block("stack").style("width: 100%"):
-                for name in campaign.space.names:
-                    self.parameter(name)
-            self.message = ui.element("div").style("width: 100%")
-            with theme.block("line").style("justify-content: flex-end; width: 100%"):
-                theme.button("Cancel", self.dialog.close)
-                theme.button("Save result", self.save, icon="save", primary=True)
+                open_result: Callable[[], object] = partial(ResultDialog, self.session, campaign, place, row)
+                text = "Go on with the result" if begun else "Enter result"
+                theme.button(text, open_result, icon="edit", primary=True)
+                if not row.outcomes and self.session.snapshot.editable:
+                    theme.button("Withdraw", partial(self.withdraw, place, number, row))
 
-    def column(self, name: str) -> str | None:
-        """What the row holds in a column, if there is one."""
-        columns = self.snapshot.sheet.columns if self.snapshot.sheet else {}
-        return columns[name][self.place] if name in columns else None
+    def withdraw(self, place: int, number: int, row: Row) -> None:
+        """Take a row that nobody will run out of the table, once that is said."""
+        snapshot = self.session.snapshot
+        name = f"experiment {row.id}" if row.id else f"row {number}"
 
-    def outcome(self, name: str, label: str, *, first: bool = False) -> None:
-        """A field for what was measured."""
-        field = ui.input(label, value=self.column(name) or "").props("outlined inputmode=decimal")
-        self.outcomes[name] = field.style("width: 220px").on("keydown.enter", self.save)
-        if first:
-            field.props("autofocus")
+        def remove() -> None:
+            try:
+                remove_row(snapshot, place)
+            except BomiError as error:
+                self.session.say(str(error), bad=True)
+                return
+            for prefix in (f"asked/{row.id}", f"result/{row.id or number}/"):
+                self.session.desk.forget(prefix)
+            self.session.refresh()
+            self.session.say(f"{name.capitalize()} is withdrawn: its row is removed from the table.")
 
-    def parameter(self, name: str) -> None:
-        """One parameter's choice."""
-        parameter = self.campaign.space.parameters[name]
-        asked = self.row.asked.get(name, self.row.recorded[name])
-        label = AS_ASKED if name in self.row.asked else "as in the table"
-        typed, recorded = self.column(name) or "", self.row.recorded[name]
-        now = label if recorded == asked else UNKNOWN if recorded is None else OTHER
-        with theme.block("line").style("width: 100%; border-top: 1px solid var(--line); padding-top: 8px"):
-            with theme.block("stack tight").style("width: 150px; gap: 0"):
-                ui.label(name).style("font-weight: 500")
-                ui.label(theme.shown(asked, parameter)).classes("soft small")
-            choice = ui.toggle([label, OTHER, UNKNOWN], value=now, on_change=self.changed)
-            choice.props('no-caps unelevated dense padding="4px 10px"').props["aria-label"] = name
-            choice.props["role"] = "group"
-            self.choices[name] = choice
-            if not isinstance(parameter, Real | Integer):
-                other: Any = ui.select([cells.text(value) for value in parameter.values], label=name)
-            else:
-                other = ui.input(name + (f" ({parameter.unit})" if parameter.unit else ""), placeholder="165 or 165±5")
-            self.others[name] = other.props("outlined dense").style("width: 190px")
-            other.set_visibility(now == OTHER)
-            if now == OTHER:
-                other.value = typed.strip()
+        theme.ask(
+            f"Withdraw {name}?",
+            f"Its row is removed from the table; the version before is kept as {snapshot.table.name}.bak.",
+            "Withdraw it",
+            remove,
+        )
 
-    def changed(self) -> None:
-        """Show the fields that are needed."""
-        for name, choice in self.choices.items():
-            self.others[name].set_visibility(choice.value == OTHER)
-        for field in self.outcomes.values():
-            field.set_enabled(not self.failed.value)
 
-    def texts(self) -> dict[str, str]:
-        """The cells to write."""
-        found = {}
-        sheet = self.snapshot.sheet
-        for name, choice in self.choices.items():
-            if choice.value == UNKNOWN:
-                found[name] = "?"
-            elif choice.value == OTHER:
-                found[name] = str(self.others[name].value or "").strip()
-                if not found[name]:
-                    raise BomiError(f"{name}: type the other value, or choose “{UNKNOWN}”")
-            elif choice.value == AS_ASKED and sheet is not None:
-                found[name] = sheet.columns[RESERVED + name][self.place]
-        if self.failed.value:
-            return {**found, **dict.fromkeys(self.campaign.outcomes, FAILED)}
-        told = {name: str(field.value or "").strip() for name, field in self.outcomes.items()}
-        if all(cells.is_unknown(told[name]) for name in self.campaign.outcomes):
-            raise BomiError(f"{self.campaign.objective}: type what came out, or mark it as failed")
-        return {**found, **told}
-
-    def save(self) -> None:
-        """Write it down."""
-        self.message.clear()
-        try:
-            enter(self.snapshot, self.place, self.texts())
-        except BomiError as error:
-            with self.message:
-                theme.note(str(error), bad=True)
-            return
-        self.dialog.close()
-        self.session.refresh()
-        self.session.say("Saved. Suggestions, gaps and progress take it into account from now on.")
+def _of(predicted: Any, name: str) -> Any:
+    """What is predicted of one outcome."""
+    return predicted[name] if isinstance(predicted, Mapping) else predicted

@@ -1,8 +1,8 @@
-"""What is shown while something is computed, and what when it fails."""
+"""What is shown while something is computed, and what when it fails or cannot begin."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,6 +11,7 @@ from nicegui import background_tasks, ui
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
+from bomi.web.views.outside import are_outside, use_outside
 from bomi.web.worker import StoppedError
 
 _LATEST: WeakKeyDictionary[ui.element, object] = WeakKeyDictionary()  # what was asked for last in each place
@@ -27,59 +28,94 @@ def there(element: ui.element) -> bool:
 def compute(
     session: Session,
     place: ui.element,
-    job: Callable[[], Awaitable[Any]],
+    job: str,
+    *arguments: Any,
     show: Callable[[Any], None],
     again: Callable[[], None],
 ) -> None:
     """Run a job with its progress in a place of the page, then show its result there; an error leaves the page."""
-
+    done = None if arguments else session.desk.computing.computed(session.snapshot, job)
+    if done is not None:
+        place.clear()
+        with place:
+            show(done)
+        return
     turn = _LATEST[place] = object()
 
+    def latest() -> bool:
+        return there(place) and _LATEST.get(place) is turn
+
     async def run() -> None:
-        place.clear()
-        with place, theme.sheet().props("aria-busy=true role=status"):
-            with theme.block("line between"):
-                with theme.block("line"):
-                    ui.spinner(size="22px").props("aria-hidden=true")
-                    text = ui.label("Learning from the table …")
-                theme.button("Stop", session.desk.worker.stop, icon="stop")
-            ui.linear_progress(show_value=False).props('indeterminate rounded size=6px aria-label="Computing"')
-            ui.timer(0.2, lambda: text.set_text(f"{(session.desk.doing or 'loading').capitalize()} …"))
         try:
-            result = await job()
+            result = await session.compute(job, *arguments)
         except BomiError as error:
-            if not there(place) or _LATEST[place] is not turn:
-                return
-            place.clear()
-            stopped = isinstance(error, StoppedError) and error.wanted
-            with place, theme.note("Stopped." if stopped else str(error), bad=not stopped):
-                theme.button("Try again", again)
+            if latest():
+                place.clear()
+                stopped = isinstance(error, StoppedError) and error.wanted
+                with place, theme.note("Stopped." if stopped else str(error), bad=not stopped):
+                    theme.button("Try again", again)
             return
-        if there(place) and _LATEST[place] is turn:
+        if latest():
             place.clear()
             with place:
                 show(result)
 
+    def stop() -> None:
+        _LATEST[place] = object()
+        place.clear()
+        with place, theme.note("Stopped."):
+            theme.button("Try again", again)
+        session.desk.computing.leave(session, job)
+
+    place.clear()
+    with place:
+        progress(session, job, stop)
     background_tasks.create(run())
 
 
+def progress(session: Session, job: str, stop: Callable[[], None]) -> None:
+    """What a job is at, since when, how long it took the last time, and a button that no longer waits for it."""
+    computing = session.desk.computing
+    with theme.sheet().props("aria-busy=true role=status"):
+        with theme.block("line between"):
+            with theme.block("line"):
+                ui.spinner(size="22px").props("aria-hidden=true")
+                text = ui.label("Loading …")
+            theme.button("Stop", stop, icon="stop")
+        ui.linear_progress(show_value=False).props('indeterminate rounded size=6px aria-label="Computing"')
+        ui.timer(0.2, lambda: text.set_text(computing.told(session, job)))
+
+
 def needs(session: Session, go: Callable[[str], None], *, outcomes: int = 0) -> bool:
-    """Whether the table is ready to learn from; if not, says what is missing."""
+    """Whether the table is ready to learn from; if not, says what is missing, with a button that does it."""
     snapshot = session.snapshot
     if snapshot.content is None:
-        with theme.empty("table_view", "There is no table yet", "Upload one, or start from a template."):
+        gone = session.desk.draft.base.content is not None
+        text = "It was moved, renamed or removed." if gone else "Upload one, or start from a template."
+        title = f"{snapshot.table.name} is no longer there" if gone else "There is no table yet"
+        with theme.empty("table_view", title, text):
             theme.button("To the data", lambda: go("data"), primary=True)
         return False
     if snapshot.campaign is None:
-        text = "Say which columns may vary and which one is the outcome; a first guess is made from the table."
-        with theme.empty("tune", "There is no set-up yet", snapshot.campaign_fault or text):
-            theme.button("To the set-up", lambda: go("setup"), primary=True)
+        if snapshot.campaign_fault:
+            name = snapshot.campaign_path.name
+            with theme.empty("rule", f"{name} cannot be read", snapshot.campaign_fault):
+                theme.button("Mend it", lambda: go("setup"), primary=True)
+        else:
+            text = "Say which columns may vary and which one is the outcome; a first guess is made from the table."
+            with theme.empty("tune", "There is no set-up yet", text):
+                theme.button("To the set-up", lambda: go("setup"), primary=True)
         return False
     if snapshot.experiments is None:
         count = len(snapshot.problems)
         text = snapshot.table_fault or f"{count} cell{'s' if count > 1 else ''} cannot be understood."
-        with theme.empty("rule", "The table has problems", f"{text} They are marked in the table."):
+        with (
+            theme.empty("rule", "The table has problems", f"{text} They are marked in the table."),
+            theme.block("line"),
+        ):
             theme.button("To the data", lambda: go("data"), primary=True)
+            if are_outside(snapshot):
+                theme.button("Use the rows outside the range", lambda: use_outside(session))
         return False
     done = sum(row.tried for row in snapshot.experiments.rows)
     if done < outcomes:

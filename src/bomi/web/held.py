@@ -1,0 +1,67 @@
+"""What a browser held back while it could not reach us: cells and texts that were typed, to be taken in once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bomi.campaign.edits import Edit
+from bomi.errors import BomiError
+from bomi.web.desk import Session
+from bomi.web.views.setup_form import fresh
+
+MOST = 10_000  # entries; a person types far less between two connections
+
+
+def take(session: Session, found: Sequence[object]) -> bool:
+    """Take in what a browser held; returns whether anything was new."""
+    desk, before = session.desk, (session.desk.draft.changes, dict(session.desk.texts))
+    for entry in found[:MOST]:
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("key"), str):
+            continue
+        key, value = str(entry["key"]), entry.get("value")
+        session.received(key, value)
+        if key.startswith("cell/") and isinstance(value, Mapping):
+            try:
+                _type(session, value)
+            except (BomiError, KeyError, TypeError, ValueError) as error:
+                session.say(f"{value.get('text')!r} was typed but could not be kept: {error}", bad=True)
+        elif key.startswith(("gap/", "result/")) and isinstance(value, str):
+            desk.keep(key, value)
+        elif key.startswith("setup/") and isinstance(value, str):
+            _set_up(session, key, value)
+    return before != (desk.draft.changes, desk.texts)
+
+
+def _type(session: Session, value: Mapping[str, Any]) -> None:
+    """A cell, typed into its row wherever that is now."""
+    desk, draft = session.desk, session.draft
+    text = str(value["text"])
+    seen = {str(name): str(cell) for name, cell in dict(value["seen"]).items()}
+    place = draft.place_of(Edit(int(value["number"]), seen, str(value["column"]), text))
+    if place is None:
+        raise BomiError(f"the cell in column {value['column']!r}, or its row, is another one now")
+    if draft.sheet.columns[str(value["column"])][place] != text:
+        desk.change(draft.typed(place, str(value["column"]), text))
+
+
+def _set_up(session: Session, key: str, text: str) -> None:
+    """A field of the set-up, by its place in the document: setup/parameters/0/unit."""
+    desk = session.desk
+    state = json.loads(json.dumps(desk.texts.get("setup") or fresh(session.snapshot)))
+    *path, last = key.removeprefix("setup/").split("/")
+    here: Any = state
+    for step in path:
+        try:
+            here = here[int(step)] if isinstance(here, list) else here[step]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return
+    if isinstance(here, dict) and here.get(last) != text:
+        here[last] = text
+        desk.keep("setup", state)
+
+
+def dumps(value: object) -> str:
+    """A value in the page's script."""
+    return json.dumps(value).replace("<", "\\u003c")

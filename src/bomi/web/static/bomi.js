@@ -1,0 +1,98 @@
+// What is typed is held here, in the browser, until the server says that it is on disk. So neither a lost connection
+// nor a reload nor a restarted server loses it: what is left is sent again when the page is back.
+"use strict";
+window.bomi = (() => {
+  const shelf = () => "bomi-typed:" + window.bomiTable;
+  const held = () => {
+    try {
+      return JSON.parse(localStorage.getItem(shelf()) || "{}");
+    } catch {
+      return {};
+    }
+  };
+  const put = (all) => {
+    if (Object.keys(all).length) localStorage.setItem(shelf(), JSON.stringify(all));
+    else localStorage.removeItem(shelf());
+  };
+  const hold = (key, value) => put({ ...held(), [key]: value });
+  const drop = (key) => {
+    const { [key]: gone, ...rest } = held();
+    put(rest);
+  };
+  const same = (a, b) => JSON.stringify(a?.text ?? a) === JSON.stringify(b?.text ?? b);
+  const safe = (found) => {
+    const all = held();
+    for (const [key, value] of Object.entries(found)) if (same(all[key], value)) delete all[key];
+    put(all);
+  };
+
+  document.addEventListener(
+    "input",
+    (event) => {
+      const key = event.target.dataset?.keep;
+      if (key) hold(key, event.target.value);
+      const editor = event.target.closest?.(".cm-content"), view = (editor?.cmTile ?? editor?.cmView)?.view;
+      if (view) setTimeout(() => hold("setup/text", view.state.doc.toString()), 0);
+    },
+    true,
+  );
+
+  // --- the connection ---
+  let cut = false;
+  const offline = (lost) => {
+    cut = lost;
+    document.getElementById("offline").hidden = !lost;
+    if (lost) sessionStorage.setItem("bomi-cut", "1");
+  };
+  const back = () => {
+    if (sessionStorage.getItem("bomi-cut") === null) return;
+    sessionStorage.removeItem("bomi-cut");
+    Quasar.Notify.create({ message: "Connected again. Nothing that you typed is lost.", type: "positive", position: "bottom" });
+  };
+  const start = () => {
+    if (!window.socket || !window.did_handshake || !document.getElementById("offline")) return setTimeout(start, 30);
+    window.socket.on("disconnect", () => offline(true));
+    window.socket.on("connect", () => {
+      if (cut) offline(false), back();
+    });
+    back();
+    const left = Object.entries(held()).map(([key, value]) => ({ key, value }));
+    if (left.length) emitEvent("bomi-held", left);
+  };
+  addEventListener("load", () => setTimeout(start, 0));
+  addEventListener("offline", () => offline(true));
+  addEventListener("online", () => !window.socket?.connected || offline(false));
+
+  // --- the address and the keys ---
+  addEventListener("popstate", () => emitEvent("bomi-view", new URLSearchParams(location.search).get("view") || "home"));
+  const visit = (view) => {
+    const query = new URLSearchParams(location.search);
+    if (query.get("view") === view) return;
+    query.set("view", view);
+    history.pushState(null, "", "?" + query);
+  };
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === "s") {
+      event.preventDefault();
+      window.bomiGrid?.finish();
+      setTimeout(() => emitEvent("bomi-save"), 60);
+    }
+  });
+
+  // A figure that is taken away while it is being fitted to its place says so; nobody needs to know.
+  addEventListener("unhandledrejection", (event) => {
+    if (String(event.reason?.message ?? event.reason).startsWith("Resize must be passed")) event.preventDefault();
+  });
+  const light = () => {
+    const chosen = localStorage.getItem("bomi-dark");
+    if (window.Quasar && /desktop|mobile/.test(document.body.className))
+      Quasar.Dark.set(chosen === null ? "auto" : chosen === "1");
+    else setTimeout(light, 20);
+  };
+  document.addEventListener("DOMContentLoaded", () => setTimeout(light, 0));
+  const toggle = () => {
+    Quasar.Dark.toggle();
+    localStorage.setItem("bomi-dark", Quasar.Dark.isActive ? "1" : "0");
+  };
+  return { hold, drop, held, safe, visit, toggle };
+})();

@@ -1,0 +1,204 @@
+"""Home: where the campaign stands and what to do next; a lab that starts from nothing is led from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nicegui import ui
+
+from bomi.campaign import Experiments
+from bomi.data.objectives import Objective
+from bomi.web import theme
+from bomi.web.desk import Session
+from bomi.web.views import View
+from bomi.web.views.start import missing
+from bomi.web.views.waiting import compute, needs
+
+if TYPE_CHECKING:
+    from bomi.workflow import Gap
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a new campaign: whether it is done, and what does it."""
+
+    title: str
+    text: str
+    done: bool
+    button: str
+    view: str
+
+
+class HomeView(View):
+    """Where a session's campaign stands."""
+
+    def __init__(self, session: Session, go: Callable[[str], None]) -> None:
+        super().__init__(session, go)
+        self.shown = ""
+
+    def build(self) -> None:
+        """Draw the view."""
+        snapshot = self.session.snapshot
+        self.shown = f"{snapshot.key} {self.session.draft.count}"
+        theme.heading("Home", 1)
+        self.unsaved()
+        if snapshot.content is None and self.session.desk.draft.base.content is not None:
+            missing(self.session)
+        steps = self.steps()
+        if not all(step.done for step in steps):
+            self.lead(steps)
+            if snapshot.campaign_fault or snapshot.problems or snapshot.table_fault:
+                needs(self.session, self.go)
+            return
+        experiments = snapshot.experiments
+        if experiments is None or not needs(self.session, self.go):
+            return
+        with theme.block("pair"):
+            self.best(experiments)
+            self.next(experiments)
+        self.look_up(experiments)
+
+    def update(self) -> None:
+        """Something changed: draw it anew, unless it is the same here."""
+        if self.shown != f"{self.session.snapshot.key} {self.session.draft.count}":
+            self.go("home")
+
+    def unsaved(self) -> None:
+        """What was typed and is not saved yet."""
+        desk = self.session.desk
+        if desk.draft.count:
+            with theme.note(f"{theme.count(desk.draft.count, 'change')} of the table not saved yet.", icon="edit"):
+                theme.button("To the data", lambda: self.go("data"))
+        if "setup" in desk.texts:
+            with theme.note("The set-up has changes that are not saved yet.", icon="edit"):
+                theme.button("To the set-up", lambda: self.go("setup"))
+
+    # --- starting --------------------------------------------------------------------------------------------------
+
+    def steps(self) -> list[Step]:
+        """From nothing to the first results."""
+        snapshot = self.session.snapshot
+        rows = snapshot.sheet.rows if snapshot.sheet else []
+        experiments = snapshot.experiments
+        some = any(row.outcomes or row.failed for row in experiments.rows) if experiments else bool(rows)
+        return [
+            Step(
+                "Describe the experiment",
+                "What you vary and how far, and what you measure.",
+                snapshot.campaign is not None,
+                "Describe it",
+                "setup",
+            ),
+            Step(
+                "Start the table",
+                "Upload the one you keep, or begin with an empty one.",
+                snapshot.sheet is not None,
+                "Start the table",
+                "data",
+            ),
+            Step(
+                "First design",
+                "A few experiments spread over the ranges, suggested for you.",
+                bool(rows),
+                "Suggest a first design",
+                "suggest",
+            ),
+            Step(
+                "First results",
+                "Run them, then type in what came out.",
+                some,
+                "Enter results",
+                "suggest",
+            ),
+        ]
+
+    def lead(self, steps: Sequence[Step]) -> None:
+        """The steps, with a button at the next one."""
+        first = next(step for step in steps if not step.done)
+        with theme.block("steps"):
+            for place, step in enumerate(steps, 1):
+                with theme.sheet("step done" if step.done else "step now" if step is first else "step"):
+                    ui.label(f"Step {place}" + (", done" if step.done else "")).classes("soft small")
+                    theme.heading(step.title)
+                    ui.label(step.text).classes("soft")
+                    ui.element("div").classes("grow")
+                    if step is first:
+                        theme.button(step.button, partial(self.go, step.view), primary=True)
+
+    # --- standing --------------------------------------------------------------------------------------------------
+
+    def best(self, experiments: Experiments) -> None:
+        """The best row of each outcome so far."""
+        with theme.sheet():
+            theme.heading("Best so far")
+            for objective in experiments.campaign.objectives:
+                self.best_of(experiments, objective)
+
+    def best_of(self, experiments: Experiments, objective: Objective) -> None:
+        """The best row of one outcome."""
+        rows = [
+            (row.outcomes[objective.name], number, row)
+            for number, row in zip(experiments.numbers, experiments.rows, strict=True)
+            if objective.name in row.outcomes and not getattr(row, "excluded", False)
+        ]
+        if not rows:
+            ui.label(f"{objective.name}: no outcome yet").classes("soft")
+            return
+        value, number, row = max(rows, key=lambda found: objective.merit(found[0]))
+        ui.label(theme.with_unit(theme.number(value, 6), objective.unit)).classes("big")
+        called = f"row {number}" + (f" · {row.id}" if row.id else "")
+        ui.label(f"{objective.wish}; {called} of {theme.count(len(rows), 'row')}").classes("soft small")
+        parameters = experiments.campaign.space.parameters
+        theme.facts([(name, theme.shown(cell, parameters[name])) for name, cell in row.recorded.items()])
+
+    def next(self, experiments: Experiments) -> None:
+        """What waits for a result, and the button for what comes next."""
+        outcomes = experiments.campaign.outcomes
+        waits = [
+            (number, row)
+            for number, row in zip(experiments.numbers, experiments.rows, strict=True)
+            if not row.failed and len(row.outcomes) < len(outcomes) and not getattr(row, "excluded", False)
+        ]
+        with theme.sheet():
+            theme.heading("Next")
+            if waits:
+                names = [f"experiment {row.id}" if row.id else f"row {number}" for number, row in waits]
+                more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+                ui.label(f"Waiting for a result: {', '.join(names[:6])}{more}.")
+                theme.button("Enter results", lambda: self.go("suggest"), icon="edit")
+            else:
+                ui.label("No row awaits its outcome.").classes("soft")
+            ui.element("div").classes("grow")
+            theme.button("Suggest next", lambda: self.go("suggest"), icon="auto_awesome", primary=True)
+
+    def look_up(self, experiments: Experiments) -> None:
+        """The gap that is most worth looking up, once it is known."""
+        if all(row.complete for row in experiments.rows if row.outcomes):
+            return
+        with theme.sheet():
+            theme.heading("Most worth looking up")
+            place = ui.element("div").classes("stack")
+        self.learn(place)
+
+    def learn(self, place: ui.element) -> None:
+        """Compute the gaps, unless that has been done."""
+        compute(self.session, place, "gaps", show=self.show_gap, again=lambda: self.learn(place))
+
+    def show_gap(self, gaps: Sequence[Gap]) -> None:
+        """The first of the gaps."""
+        campaign = self.session.snapshot.campaign
+        worth = [gap for gap in gaps if gap.worth]
+        if campaign is None or not worth:
+            ui.label("No gap that the best predictable outcome depends on.").classes("soft")
+            return
+        gap = worth[0]
+        value = theme.with_unit(theme.number(gap.worth, 2), campaign.unit)
+        ui.label(
+            f"{gap.parameter} of row {gap.number}" + (f" ({gap.id})" if gap.id else "") + ": if you can look up one "
+            f"value, look up this one. {value} of the uncertainty of the best predictable outcome hang on it."
+        )
+        with theme.block("line"):
+            theme.button("To the gaps", lambda: self.go("gaps"))

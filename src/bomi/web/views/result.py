@@ -1,0 +1,205 @@
+"""The result of an experiment: what came out, and what was different from what was asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from bomi.campaign import Campaign
+from bomi.campaign.draft import enter
+from bomi.data.objectives import ERROR
+from bomi.data.observations import FAILED, Row
+from bomi.errors import BomiError, TableError
+from bomi.space import RESERVED, Integer, Real, cells
+from bomi.web import theme
+from bomi.web.desk import Session
+
+AS_ASKED, OTHER, UNKNOWN = "as asked", "other value", "don't know"
+BESIDE = ("date", "operator", "note")  # columns that people keep beside the settings
+
+
+class ResultDialog:
+    """The result of one row: the outcome, and for each parameter as asked, another value, or nobody knows.
+
+    What is typed is kept until it is saved or thrown away; a click beside the dialog closes nothing.
+    """
+
+    def __init__(self, session: Session, campaign: Campaign, place: int, row: Row) -> None:
+        self.session, self.campaign, self.place, self.row = session, campaign, place, row
+        self.snapshot = session.snapshot
+        number = self.snapshot.sheet.numbers[place] if self.snapshot.sheet else 0
+        self.key = f"result/{row.id or number}/"
+        self.kept = dict(session.desk.kept(self.key))
+        self.start: dict[str, str] = {}
+        self.choices: dict[str, ui.toggle] = {}
+        self.others: dict[str, Any] = {}
+        self.outcomes: dict[str, ui.input] = {}
+        self.beside: dict[str, ui.input] = {}
+        title = f"Result of experiment {row.id}" if row.id else f"Result of row {number}"
+        with session.stage:  # a view that is drawn anew does not take it along
+            box = ui.dialog(value=True).props("persistent no-shake")
+        with box as self.dialog, ui.card().style("width: 740px; max-width: 95vw; gap: 14px") as card:
+            theme.name_dialog(self.dialog, title)
+            theme.heading(title)
+            with theme.block("line"):
+                for place_, one in enumerate(campaign.objectives):
+                    self.outcome(one.name, f"{one.name} ({one.unit})" if one.unit else one.name, first=not place_)
+                    if self.column(one.name + ERROR) is not None:
+                        self.outcome(one.name + ERROR, "its standard error, if known")
+                self.failed = ui.checkbox("It failed: there is no outcome", value=self.kept.get("failed") == "yes")
+                self.failed.on_value_change(lambda: self.keep("failed", "yes" if self.failed.value else ""))
+            ui.label("What were the settings in fact?").classes("soft")
+            with theme.block("stack").style("width: 100%"):
+                for name in campaign.space.names:
+                    self.parameter(name)
+            with theme.block("line").style("width: 100%"):
+                for name in BESIDE:
+                    if self.column(name) is not None and name not in campaign.space.names:
+                        self.beside[name] = self.field(name, name, self.column(name) or "")
+            self.message = ui.element("div").style("width: 100%")
+            with theme.block("line").style("justify-content: flex-end; width: 100%"):
+                theme.button("Cancel", self.leave)
+                theme.button("Save result", self.save, icon="save", primary=True)
+        card.on("keyup.esc", self.leave, [])  # on its way down it would close the question that it brings up
+        self.changed()
+
+    def column(self, name: str) -> str | None:
+        """What the row holds in a column, if there is one."""
+        columns = self.snapshot.sheet.columns if self.snapshot.sheet else {}
+        return columns[name][self.place] if name in columns else None
+
+    def field(self, name: str, label: str, value: str) -> ui.input:
+        """A field that keeps what is typed into it."""
+        self.start[name] = value
+        made = ui.input(label, value=str(self.kept.get(name, value))).props("outlined dense")
+        made.props["data-keep"] = self.key + name
+        made.on_value_change(lambda event: self.keep(name, str(event.value or "")))
+        return made.on("keydown.enter", self.save)
+
+    def keep(self, name: str, text: str) -> None:
+        """Something was typed or chosen."""
+        self.session.type(self.key + name, None if text == self.start.get(name, "") else text)
+        self.session.received(self.key + name, text)
+        self.changed()
+
+    def outcome(self, name: str, label: str, *, first: bool = False) -> None:
+        """A field for what was measured."""
+        field = self.field(name, label, self.column(name) or "").props("inputmode=decimal").style("width: 220px")
+        self.outcomes[name] = field
+        if first:
+            field.props("autofocus")
+
+    def parameter(self, name: str) -> None:
+        """One parameter's choice."""
+        parameter = self.campaign.space.parameters[name]
+        asked = self.row.asked.get(name, self.row.recorded[name])
+        label = AS_ASKED if name in self.row.asked else "as in the table"
+        typed, recorded = self.column(name) or "", self.row.recorded[name]
+        now = label if recorded == asked else UNKNOWN if recorded is None else OTHER
+        self.start[f"choice.{name}"] = now
+        chosen = str(self.kept.get(f"choice.{name}", now))
+        with theme.block("line").style("width: 100%; border-top: 1px solid var(--line); padding-top: 8px"):
+            with theme.block("stack tight").style("width: 150px; gap: 0"):
+                ui.label(name).style("font-weight: 500")
+                ui.label(theme.shown(asked, parameter)).classes("soft small")
+            options = [label, OTHER, UNKNOWN]
+            choice = ui.toggle(options, value=chosen if chosen in options else now)
+            choice.on_value_change(lambda event: self.keep(f"choice.{name}", str(event.value)))
+            choice.props('no-caps unelevated dense padding="4px 10px"').props["aria-label"] = name
+            choice.props["role"] = "group"
+            self.choices[name] = choice
+            value = typed.strip() if now == OTHER else ""
+            if not isinstance(parameter, Real | Integer):
+                known = [cells.text(one) for one in parameter.values]
+                kept = str(self.kept.get(f"other.{name}", value))
+                self.start[f"other.{name}"] = value
+                other: Any = ui.select(known, label=name, value=kept if kept in known else None)
+                other.on_value_change(lambda event: self.keep(f"other.{name}", str(event.value or "")))
+            else:
+                unit = f" ({parameter.unit})" if parameter.unit else ""
+                other = self.field(f"other.{name}", name + unit, value).props('placeholder="165 or 165±5"')
+            self.others[name] = other.props("outlined dense").style("width: 190px")
+
+    def changed(self) -> None:
+        """Show the fields that are needed."""
+        for name, choice in self.choices.items():
+            self.others[name].set_visibility(choice.value == OTHER)
+        for field in self.outcomes.values():
+            field.set_enabled(not self.failed.value)
+
+    def leave(self) -> None:
+        """Close it; what was typed is thrown away only if that is said."""
+        if not self.session.desk.kept(self.key):
+            self.dialog.close()
+            return
+
+        def forget() -> None:
+            ask.close()
+            self.session.desk.forget(self.key)
+            self.dialog.close()
+            self.session.desk.tell()
+
+        def later() -> None:
+            ask.close()
+            self.dialog.close()
+            self.session.desk.tell()
+
+        with ui.dialog(value=True) as ask, ui.card().style("width: 440px; max-width: 94vw; gap: 12px"):
+            theme.name_dialog(ask, "Keep what you typed?")
+            theme.heading("Keep what you typed?")
+            ui.label("It is here again when you open this result the next time.")
+            with theme.block("line").style("justify-content: flex-end; width: 100%"):
+                theme.button("Throw it away", forget)
+                theme.button("Keep it for later", later, primary=True).props("autofocus")
+
+    def texts(self) -> dict[str, str]:
+        """The cells to write."""
+        found = {name: str(field.value or "").strip() for name, field in self.beside.items()}
+        sheet = self.snapshot.sheet
+        for name, choice in self.choices.items():
+            if choice.value == UNKNOWN:
+                found[name] = "?"
+            elif choice.value == OTHER:
+                found[name] = str(self.others[name].value or "").strip()
+                if not found[name]:
+                    raise BomiError(f"{name}: type the other value, or choose “{UNKNOWN}”")
+            elif choice.value == AS_ASKED and sheet is not None:
+                found[name] = sheet.columns[RESERVED + name][self.place]
+        if self.failed.value:
+            return {**found, **dict.fromkeys(self.campaign.outcomes, FAILED)}
+        told = {name: str(field.value or "").strip() for name, field in self.outcomes.items()}
+        if all(cells.is_unknown(told[name]) for name in self.campaign.outcomes):
+            raise BomiError(f"{self.campaign.objective}: type what came out, or mark it as failed")
+        return {**found, **told}
+
+    def save(self) -> None:
+        """Write it down."""
+        self.message.clear()
+        try:
+            texts = self.texts()
+            enter(self.snapshot, self.place, texts)
+        except TableError as error:
+            self.wrong("\n".join(f"{one.column}: {one.message}" for one in error.problems) or str(error))
+            return
+        except BomiError as error:
+            self.wrong(str(error))
+            return
+        said = self.compared(texts)
+        self.session.desk.forget(self.key)
+        self.dialog.close()
+        self.session.refresh()
+        self.session.say(f"Saved. {said}Suggestions, gaps and progress take it into account from now on.")
+
+    def wrong(self, text: str) -> None:
+        """What cannot be written, and why."""
+        with self.message:
+            theme.note(text, bad=True)
+
+    def compared(self, texts: dict[str, str]) -> str:
+        """What had been expected of it, beside what came out."""
+        asked = self.session.desk.texts.get(f"asked/{self.row.id}") if self.row.id else None
+        expected = asked.get("expected", {}) if isinstance(asked, dict) else {}
+        pairs = [(one, expected[one.name]) for one in self.campaign.objectives if one.name in expected]
+        told = [f"{one.name}: expected {mean}, got {texts.get(one.name)}. " for one, mean in pairs]
+        return "".join(told) if not self.failed.value else ""

@@ -1,0 +1,173 @@
+"""No dead end: what cannot go on says so in plain words, with a button that does what is needed."""
+
+import shutil
+
+import pytest
+
+from .conftest import QUICK
+from .driving import SLOW, button, go, retype, rows, told
+
+ONE = """
+[objective]
+name = "strength"
+
+[parameters.temperature]
+range = [100, 300]
+
+[method]
+name = "mean"
+"""
+
+
+def test_one_parameter_has_its_progress(lab, served, tab):
+    (lab.parent / "campaign.toml").write_text(ONE, encoding="utf-8")
+    page = tab(served(lab).at("progress"), "Progress")
+    page.get_by_role("heading", name="Which parameters matter").wait_for(timeout=SLOW)
+    page.get_by_text("100%").first.wait_for()
+
+
+def test_a_broken_set_up_and_a_missing_table_say_so_everywhere(lab, served, tab):
+    campaign = lab.parent / "campaign.toml"
+    campaign.write_text("[objective\n", encoding="utf-8")
+    server = served(lab)
+    page = tab(server.at("gaps"), "Gaps")
+    page.get_by_role("heading", name="campaign.toml cannot be read").wait_for()
+    page.get_by_text("is no valid TOML").wait_for()
+    button(page, "Mend it").click()
+    page.get_by_role("heading", name="Set-up", level=1).wait_for()
+    page.locator(".cm-content").wait_for()
+    campaign.write_text(QUICK, encoding="utf-8")
+    page.get_by_label("Column of the outcome").wait_for()
+    lab.unlink()
+    go(page, "Gaps")
+    page.get_by_role("heading", name="heat-treatment.csv is no longer there").wait_for()
+    go(page, "Home")
+    button(page, "Write it again as it was").click()
+    page.get_by_role("heading", name="Best so far").wait_for()
+
+
+def test_rows_outside_the_range_are_used_with_a_button(lab, served, tab):
+    text = lab.read_text(encoding="utf-8")
+    lab.write_text(text + "41,,900,4,15,oil,300,,\n", encoding="utf-8")
+    page = tab(served(lab).at("suggest"), "Suggest")
+    button(page, "Use the rows outside the range").click()
+    page.get_by_label("How many experiments").wait_for()
+    assert 'out_of_bounds = "keep"' in (lab.parent / "campaign.toml").read_text(encoding="utf-8")
+
+
+def test_suggestions_stay_and_say_when_they_are_of_an_older_table(lab, served, tab):
+    page = tab(served(lab).at("suggest"), "Suggest")
+    page.get_by_label("How many experiments").fill("2")
+    page.get_by_label("How many experiments").press("Enter")
+    page.get_by_role("region", name="Suggestion 2").wait_for(timeout=SLOW)
+    before = page.get_by_role("region", name="Suggestion 1").inner_text()
+    assert "beside the best so far" in before
+    go(page, "Data")
+    page.go_back()
+    page.get_by_role("heading", name="Suggest", level=1).wait_for()
+    assert page.get_by_role("region", name="Suggestion 1").inner_text() == before
+    page.reload()
+    page.get_by_role("region", name="Suggestion 2").wait_for()
+    # One of them is added: the other is as good as before. Then the table changes.
+    page.get_by_role("region", name="Suggestion 1").get_by_role("button", name="Add to the table").click()
+    page.get_by_role("heading", name="Experiment 41").wait_for()
+    page.get_by_text("Expected: strength").wait_for()
+    assert page.get_by_text("these suggestions are of the version before").count() == 0
+    lab.write_text(lab.read_text(encoding="utf-8").replace("416.5", "417.5"), encoding="utf-8")
+    page.get_by_text("these suggestions are of the version before").wait_for()
+    # A suggestion that nobody will run is withdrawn.
+    button(page, "Withdraw").click()
+    button(page, "Withdraw it").click()
+    page.get_by_text("No row awaits its outcome").wait_for()
+    assert [row["id"] for row in rows(lab)][-1] == "H40"
+
+
+def test_stopping_in_one_tab_leaves_the_work_of_another(lab, served, tab):
+    (lab.parent / "campaign.toml").write_text(QUICK.partition("[method]")[0], encoding="utf-8")
+    server = served(lab)
+    one, two = tab(server.at("suggest"), "Suggest"), tab(server.at("suggest"), "Suggest")
+    one.get_by_label("How many experiments").fill("2")
+    button(one, "Suggest").click()
+    button(two, "Stop").click()
+    two.get_by_text("Stopped here; another tab still waits for it.").wait_for()
+    one.get_by_role("region", name="Suggestion 2").wait_for(timeout=SLOW)
+
+
+def test_deep_links_and_the_title(lab, served, tab):
+    page = tab(served(lab).at("gaps"), "Gaps")
+    assert page.title() == "Gaps · heat-treatment.csv – bomi"
+    assert "token" not in page.url
+    go(page, "Set-up")
+    assert page.url.endswith("?view=setup")
+    page.go_back()
+    page.get_by_role("heading", name="Gaps", level=1).wait_for()
+
+
+def test_several_campaigns_below_a_folder(lab, served, tab, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        shutil.copy(lab, tmp_path / name / "lab.csv")
+        (tmp_path / name / "campaign.toml").write_text(QUICK, encoding="utf-8")
+    (tmp_path / "two" / "lab.csv").write_text("id,temperature\n1,hot\n", encoding="utf-8")
+    lab.unlink()
+    (tmp_path / "campaign.toml").unlink()
+    server = served(tmp_path)
+    page = tab(server.root + f"?token={server.token}", "Campaigns")
+    first = page.get_by_role("region", name="one/lab.csv")
+    first.get_by_text("40 rows, 39 with an outcome").wait_for()
+    page.get_by_role("region", name="two/lab.csv").get_by_text("to mend").wait_for()
+    first.get_by_role("link", name="Open one/lab.csv").click()
+    page.get_by_role("heading", name="Home", level=1).wait_for()
+    assert page.title() == "Home · one/lab.csv – bomi"
+    go(page, "Data")
+    retype(page, 0, 7, "Ann")
+    button(page, "Save 1 change").click()
+    told(page, "Saved")
+    assert rows(tmp_path / "one" / "lab.csv")[0]["operator"] == "Ann"
+    # Only what is below the folder, whatever a request says.
+    page.goto(server.root + "?table=../../etc/passwd")
+    page.get_by_role("heading", name="Campaigns", level=1).wait_for()
+
+
+def test_a_workbook_is_uploaded_and_cells_that_would_run_are_named(lab, served, tab, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["id", "temperature", "time", "cooling", "quench", "strength"], ["1", 150, 2, 3, "oil", 300]):
+        book.active.append(row)
+    book.save(tmp_path / "book.xlsx")
+    page = tab(served(lab).address)
+    button(page, "Upload").click()
+    page.locator('input[type="file"]').set_input_files(
+        {"name": "evil.csv", "mimeType": "text/csv", "buffer": b"id,note\n1,=cmd|'/c calc'!A1\n2,fine\n"}
+    )
+    page.get_by_text("a spreadsheet program would run these cells as formulas").wait_for()
+    page.get_by_text("row 2, column 'note': =cmd|").wait_for()
+    page.locator('input[type="file"]').set_input_files(tmp_path / "book.xlsx")
+    page.get_by_text("book.xlsx: a table with 1 row and 6 columns").wait_for()
+    button(page, "Replace").click()
+    page.get_by_text("1 row, 1 with an outcome").wait_for()
+    assert rows(lab)[0]["temperature"] == "150"
+
+
+def test_from_nothing_one_is_led(tmp_path, served, tab):
+    page = tab(served(tmp_path / "new.csv").at("home"), "Home")
+    button(page, "Describe it").click()
+    page.get_by_label("Column of the outcome").fill("yield")
+    page.get_by_label("Name, as in the table").fill("temp")
+    page.keyboard.press("Control+s")
+    told(page, "Saved as campaign.toml")
+    go(page, "Home")
+    button(page, "Start the table").click()
+    button(page, "Empty table for the set-up").click()
+    page.get_by_text("0 rows").first.wait_for()
+    go(page, "Home")
+    button(page, "Suggest a first design").click()
+    page.get_by_label("How many experiments").fill("2")
+    page.get_by_label("How many experiments").press("Enter")
+    page.get_by_role("region", name="Suggestion 2").wait_for(timeout=SLOW)
+    button(page, "Add all 2 to the table").click()
+    page.get_by_role("heading", name="Experiment 2").wait_for()
+    go(page, "Home")
+    button(page, "Enter results").click()
+    page.get_by_role("heading", name="Suggest", level=1).wait_for()
+    assert [row["temp"] == row["asked.temp"] for row in rows(tmp_path / "new.csv")] == [True, True]

@@ -1,0 +1,151 @@
+"""The grid as people know it from a spreadsheet program."""
+
+import re
+import time
+
+from .driving import SLOW, button, cell, marked, retype, rows, scroll, told
+
+FOCUSED = "getElement(document.querySelector('.grid').id.slice(1)).api.getFocusedCell()"
+
+
+def focused(tab):
+    """The row and the column that keys go to."""
+    return tab.evaluate(f"(() => {{ const f = {FOCUSED}; return [f.rowIndex, f.column.getColId()] }})()")
+
+
+def clipboard(tab, text):
+    """Paste a text, as a spreadsheet program puts it there."""
+    tab.evaluate(
+        """text => { const data = new DataTransfer(); data.setData('text/plain', text);
+        document.activeElement.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true,
+        cancelable: true})) }""",
+        text,
+    )
+
+
+def copied(tab):
+    """What a copy puts on the clipboard."""
+    return tab.evaluate(
+        """() => { const data = new DataTransfer(); document.activeElement.dispatchEvent(
+        new ClipboardEvent('copy', {clipboardData: data, bubbles: true, cancelable: true}));
+        return data.getData('text/plain') }"""
+    )
+
+
+def test_keys_do_what_they_do_in_a_spreadsheet(lab, served, tab):
+    page = tab(served(lab).address)
+    # Enter edits, Escape leaves the cell as it was and stays there.
+    cell(page, 2, 7).click()
+    page.keyboard.press("Enter")
+    cell(page, 2, 7).locator("input").wait_for()
+    page.keyboard.type("Zoe")
+    page.keyboard.press("Escape")
+    assert focused(page) == [2, "c7"]
+    assert cell(page, 2, 7).inner_text() == "Chidi"
+    assert button(page, "Save").is_hidden()
+    assert page.evaluate("Object.keys(bomi.held()).length") == 0
+    # Typing replaces, Enter goes on to the next row without typing into it.
+    page.keyboard.type("Ann")
+    page.keyboard.press("Enter")
+    button(page, "Save 1 change").wait_for()
+    assert focused(page) == [3, "c7"]
+    page.keyboard.press("Delete")
+    button(page, "Save 2 changes").wait_for()
+    assert cell(page, 3, 7).inner_text() == ""
+    page.keyboard.press("Control+z")
+    button(page, "Save 1 change").wait_for()
+
+
+def test_blocks_are_copied_pasted_filled_and_cleared(lab, served, tab):
+    page = tab(served(lab).address)
+    cell(page, 0, 3).click()
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Shift+ArrowRight")
+    page.wait_for_function("document.querySelectorAll('.ag-cell.marked').length === 4")
+    assert copied(page) == "\n".join(f"{row['time']}\t{row['cooling']}" for row in rows(lab)[:2])
+    # A block from a spreadsheet program, wider than one cell, quoted where it must be.
+    scroll(page, 39)
+    cell(page, 38, 7).click()
+    clipboard(page, 'Ann\t"two\nlines"\r\nBo\tplain\r\nCleo\tnew\r\n')
+    button(page, "Save 5 changes").wait_for()
+    scroll(page, 40)
+    cell(page, 40, 7).wait_for()
+    assert cell(page, 40, 7).inner_text() == "Cleo"
+    button(page, "Save 5 changes").click()
+    told(page, "Saved")
+    now = rows(lab)
+    assert [(row["operator"], row["note"]) for row in now[38:]] == [
+        ("Ann", "two\nlines"),
+        ("Bo", "plain"),
+        ("Cleo", "new"),
+    ]
+    scroll(page, 0)
+    # One value fills what is marked; Ctrl+D fills down; undo takes a block back at once.
+    cell(page, 0, 7).click()
+    cell(page, 3, 7).click(modifiers=["Shift"])
+    clipboard(page, "Dora")
+    page.wait_for_function("document.querySelectorAll('.ag-cell.changed').length === 4")
+    cell(page, 0, 7).click()
+    page.keyboard.press("Control+z")
+    button(page, "Save").wait_for(state="hidden")
+    cell(page, 0, 7).click()
+    cell(page, 2, 7).click(modifiers=["Shift"])
+    page.keyboard.press("Control+d")
+    page.wait_for_function("document.querySelectorAll('.ag-cell.changed').length === 2")
+    assert [cell(page, row, 7).inner_text() for row in range(3)] == ["Bo"] * 3
+    # What a spreadsheet would run is refused as a whole.
+    cell(page, 4, 7).click()
+    clipboard(page, "fine\n=1+1\n")
+    told(page, "would run the cell '=1+1' as a formula")
+    assert cell(page, 4, 7).inner_text() == rows(lab)[4]["operator"]
+
+
+def test_columns_have_units_and_what_was_asked_folds_away(lab, served, tab):
+    lines = lab.read_text(encoding="utf-8").splitlines()
+    lines = [lines[0] + ",asked.temperature", *(line + "," for line in lines[1:])]
+    lab.write_text("\n".join([*lines, "41,,170,3,15,oil,,,,175"]) + "\n", encoding="utf-8")
+    page = tab(served(lab).address)
+    page.get_by_role("columnheader", name="temperature (°C)").wait_for()
+    assert page.get_by_role("columnheader", name="asked: temperature").count() == 0
+    page.get_by_text("what was asked").click()
+    page.get_by_role("columnheader", name="asked: temperature").wait_for()
+    left = """name => [...document.querySelectorAll('.ag-header-cell-text')].find(e => e.textContent === name)
+           .getBoundingClientRect().left"""
+    places = [page.evaluate(left, name) for name in ("temperature (°C)", "asked: temperature", "time (h)")]
+    assert places == sorted(places)
+    align = page.evaluate("e => getComputedStyle(e).textAlign", cell(page, 0, 3).element_handle())
+    assert align == "right"
+    # A mark beside the colour, "new" in full, and a box in the header that selects all and none.
+    glyph = "e => getComputedStyle(e, '::before').content"
+    assert "◌" in page.evaluate(glyph, cell(page, 0, 2).element_handle())
+    page.get_by_label("Search the table").fill("H07")
+    page.wait_for_function("document.querySelectorAll('.ag-center-cols-container .ag-row').length === 1")
+    page.get_by_label("Search the table").fill("")
+    page.wait_for_function("document.querySelectorAll('.ag-center-cols-container .ag-row').length > 9")
+    page.locator(".ag-header-select-all input").click()
+    button(page, "Remove 41 rows").wait_for()
+    page.locator(".ag-header-select-all input").click()
+    button(page, "Remove").wait_for(state="hidden")
+    button(page, "Add row").click()
+    assert page.locator('.ag-row[row-index="41"] [col-id="line"]').inner_text() == "new"
+
+
+def test_an_edit_is_acknowledged_at_once_at_ten_thousand_rows(lab, served, tab):
+    lines = lab.read_text(encoding="utf-8").splitlines()
+    many = [re.sub(r"^H", f"B{i:03d}-", line) for i in range(250) for line in lines[1:]]
+    lab.write_text("\n".join([lines[0], *many]) + "\n", encoding="utf-8")
+    page = tab(served(lab).address)
+    page.get_by_text("10000 rows, 9750 with an outcome").wait_for(timeout=SLOW)
+    cell(page, 1, 4).dblclick()
+    editor = cell(page, 1, 4).locator("input")
+    editor.fill("hot")
+    start = time.monotonic()
+    editor.press("Enter")
+    marked(page, 1, 4, "changed")
+    acknowledged = time.monotonic() - start
+    button(page, "Save 1 change").wait_for()
+    marked(page, 1, 4, "problem")
+    checked = time.monotonic() - start
+    assert acknowledged < 1.0, (acknowledged, checked)
+    retype(page, 1, 4, "3")
+    page.get_by_text("10000 rows, 9750 with an outcome").wait_for()
