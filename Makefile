@@ -19,6 +19,7 @@ check: .venv/.installed-test      ## style, types, layers
 	$(BIN)/lint-imports
 
 hunt: .venv/.installed-test       ## look for calls that break it: make hunt MINUTES=60
+	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/doors.py
 	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/api.py --minutes $(MINUTES)
 
 clean:

@@ -11,6 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from bomi.errors import BomiError
+from bomi.results import Best, Front, Prediction, Suggestion
 from bomi.space import Categorical, Integer, Ordinal, Real, Space
 from bomi.space.cells import Interval, Normal
 from bomi.space.linear import Linear
@@ -18,7 +19,6 @@ from bomi.space.linear import Linear
 if TYPE_CHECKING:
     from bomi.methods import METHODS, Method, method
     from bomi.optimizer import Optimizer
-    from bomi.results import Best, Front, Prediction, Suggestion
 
 logging.getLogger("bomi").addHandler(logging.NullHandler())  # silent until the user wants to hear
 
@@ -49,11 +49,7 @@ _LAZY = {
     "METHODS": "bomi.methods",
     "Method": "bomi.methods",
     "method": "bomi.methods",
-    "Best": "bomi.optimizer",
-    "Front": "bomi.optimizer",
     "Optimizer": "bomi.optimizer",
-    "Prediction": "bomi.optimizer",
-    "Suggestion": "bomi.optimizer",
 }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from bomi.errors import MethodError
+from bomi.errors import CellError, MethodError
 from bomi.impute.contract import Imputer, Stateless
 from bomi.impute.distributions import Distributions
 from bomi.impute.matrix_factorization import MatrixFactorization
@@ -22,6 +22,7 @@ from bomi.posterior.imputer import Posterior
 from bomi.search.criteria import Acquisition, ExpectedImprovement, UpperConfidenceBound
 from bomi.search.strategy import BestOf, MultiStart, Search
 from bomi.search.trust_region import TrustRegion
+from bomi.space.numbers import plain_number
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ _ROWS = (
     Method("ugp", "every input is a distribution (BO-uGP)", Stateless(Distributions()), surrogate=DistributionGP()),
     Method("random", "uniform random points", Stateless(Drop()), acquisition=None),
 )
+MOST = 10**5  # of a setting: more tables, sweeps or points than fit into memory
 METHODS = {row.name: row for row in _ROWS}
 
 
@@ -113,5 +115,19 @@ def _settings(part: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, t
 def _changed(part: Any, path: tuple[str, ...], setting: str, value: object) -> Any:
     """A part with one setting of itself, or of the part at the end of the way, changed."""
     if not path:
-        return replace(part, **{setting: value})
+        return replace(part, **{setting: _checked(part, setting, value)})
     return replace(part, **{path[0]: _changed(getattr(part, path[0]), path[1:], setting, value)})
+
+
+def _checked(part: Any, setting: str, value: object) -> object:
+    """A setting that is a plain number, or None where that is the default."""
+    default = next(field.default for field in fields(part) if field.name == setting)
+    if (value is None and default is None) or not isinstance(default, int | float | None):
+        return value
+    try:
+        number = plain_number(value)
+    except CellError as error:
+        raise MethodError(f"`{setting}`: {error}") from None
+    if abs(number) > MOST:
+        raise MethodError(f"`{setting}` must be at most {MOST:,} in size, but got {number:g}")
+    return number

@@ -579,7 +579,7 @@ def _checked_device(device: str) -> str:
     """The device, if it is there to compute on."""
     try:
         torch.zeros(1, dtype=torch.float64, device=device).item()
-    except (RuntimeError, AssertionError, TypeError) as error:
+    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0]
         raise BomiError(
             f'device must be "cpu", or "cuda" where torch finds a GPU, but got {shown(device)} ({reason})'

@@ -32,7 +32,7 @@ import torch
 
 import bomi
 from bomi import BomiError, Categorical, Integer, Interval, Linear, Normal, Optimizer, Ordinal, Real, Space
-from bomi.errors import shown
+from bomi.errors import SpaceError, shown
 from bomi.results import Prediction, Suggestion, by_name
 
 QUICK = ("random", "mean", "mode", "drop", "suggest", "knn")
@@ -108,17 +108,26 @@ def space(rng: np.random.Generator) -> Space:
     plain = Space(parameters)
     inside = plain.setting(plain.draw(1, rng)[0])
     numeric = [name for name, value in inside.items() if not isinstance(value, str | bool)]
-    constraints = []
+    constraints: list[Linear] = []
+    right = True
     for _ in range(rng.integers(1, 3)):
         names = [name for name in numeric if rng.random() < 0.7] or numeric[:1]
         terms = {name: float(rng.choice([1.0, 1.0, -2.0, 0.5])) for name in names}
         total = sum(c * float(inside[name]) for name, c in terms.items())
         limit = pick(rng, ["max", "min", "equals"])
         if rng.random() < 0.1:
+            right = False
             constraints.append(Linear({**terms, "x0": junk(rng)}, **{limit: junk(rng)}))
         else:
             constraints.append(Linear(terms, **{limit: total}))
-    return Space(parameters, constraints=constraints if rng.random() < 0.97 else junk(rng))
+    if rng.random() < 0.03:
+        return Space(parameters, constraints=junk(rng))
+    try:
+        return Space(parameters, constraints=constraints)
+    except SpaceError as error:
+        if right and ("cannot be kept" in str(error) or "together" in str(error)):
+            raise AssertionError(f"refused, though {inside} keeps them: {constraints}, {parameters}") from None
+        raise
 
 
 def optimizer(rng: np.random.Generator, log: list[str]) -> Optimizer:

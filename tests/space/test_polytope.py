@@ -212,3 +212,30 @@ def test_settings_are_round_numbers_and_keep_limits_to_the_last_digit():
         assert sum(setting.values()) <= 1
         assert all(value == round(value, 7) for value in setting.values())
         assert sum(MIXTURE.setting(place).values()) == pytest.approx(1, abs=1e-12)
+
+
+ANY_SIZE = {
+    "fine steps beside wide ranges": (
+        {"a": (-0.141, 1.281), "b": (-0.003613, 0.001058), "c": Real(0, 0.01, step=1e-9)},
+        [Linear({"a": 1, "b": 0.5, "c": -2}, max=0.7208141645), Linear({"a": 0.5, "b": 1, "c": 1}, min=0.375290224)],
+    ),
+    "counts": (
+        {"dose": Real(0.1, 0.15), "cells": Integer(1, 10**22)},
+        [Linear({"dose": 1, "cells": -2}, equals=-7.506454171307238e21), Linear({"dose": 1}, max=0.1012871)],
+    ),
+    "next to nothing": (
+        {"n": Integer(0, 41), "m": Ordinal([1, 2.5, 10]), "trace": Real(-2.69e-44, 2.469e-43)},
+        [Linear({"n": 1, "m": 1, "trace": 1}, equals=30)],
+    ),
+    "all together": (
+        {"a": Real(1e-65, 1e-63, log=True), "b": Real(1e3, 1e5, log=True), "c": Integer(1, 1000)},
+        [Linear({"a": 0.5, "b": -2, "c": 1}, equals=-53472.84), Linear({"a": 1, "b": 1, "c": 0.5}, min=27617.42)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ANY_SIZE)
+def test_constraints_that_can_be_kept_are_not_refused_whatever_their_size(case):
+    parameters, constraints = ANY_SIZE[case]
+    space = Space(parameters, constraints=constraints)
+    assert not space.broken(space.setting(space.draw(1, np.random.default_rng(0))[0]))

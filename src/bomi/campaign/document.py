@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from bomi.names import check_method
 from bomi.space import Categorical, Integer, Ordinal, Parameter, Real, Space
 from bomi.space.cells import Known
 from bomi.space.linear import Linear
+from bomi.space.numbers import LARGEST
 
 TYPES = ("real", "integer", "categorical", "ordinal")
 SCALES = ("linear", "log")
@@ -140,7 +140,7 @@ def _objective(section: _Section, kind: str, name: str | None = None) -> Iterato
         )
     if len(section.faults) == before:
         try:
-            yield Objective(name, goal, None if target is None else float(target), unit)
+            yield Objective(name, goal, target, unit)
         except SpaceError as error:
             section.refuse(error)
 
@@ -238,7 +238,7 @@ def _constraint(section: _Section, parameters: Sequence[str]) -> Linear:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def _either(known: Sequence[str]) -> str:

@@ -128,6 +128,8 @@ def read_document(path: Path, content: bytes) -> dict[str, Any]:
         raise FileError(f"{path} is no text in UTF-8; save it as UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FileError(f"{path} is no valid TOML: {str(error) or 'nested too deeply'}") from None
+    except ValueError:  # of Python's own: it reads no whole number of more than 4,300 digits
+        raise FileError(f"{path} has a number of thousands of digits; write one that can be measured") from None
 
 
 def from_document(path: Path, document: Mapping[str, Any]) -> Campaign:

@@ -35,6 +35,8 @@ from bomi.impute.completed import Completed
 from bomi.impute.stated import draw_stated
 from bomi.impute.table import Table
 
+LEAST_NOISE = 1e-9  # of the variance: with less, precision matrices cannot be factorized
+
 
 @dataclass(frozen=True, slots=True)
 class Prior:
@@ -46,11 +48,12 @@ class Prior:
     noise: float = 0.01
 
     def __post_init__(self) -> None:
-        if self.rank < 1:
-            raise MethodError(f"the rank of a factorization must be 1 or more, but got {self.rank}")
-        if not (self.beta_0 > 0 and self.noise > 0):
+        if not isinstance(self.rank, int) or self.rank < 1:
+            raise MethodError(f"the rank of a factorization must be a whole number from 1, but got {self.rank}")
+        if not (self.beta_0 > 0 and self.noise >= LEAST_NOISE):
             raise MethodError(
-                f"beta_0 and the noise variance must be above 0, but got {self.beta_0:g} and {self.noise:g}"
+                f"beta_0 must be above 0 and the noise variance at least {LEAST_NOISE:g}, "
+                f"but got {self.beta_0:g} and {self.noise:g}"
             )
         if self.freedom <= self.rank - 1:
             raise MethodError(f"nu_0 must be above rank - 1 = {self.rank - 1}, but got {self.freedom:g}")

@@ -11,7 +11,7 @@ import torch
 from botorch.acquisition.acquisition import AcquisitionFunction, OneShotAcquisitionFunction
 from torch import Tensor
 
-from bomi.errors import MethodError
+from bomi.errors import MethodError, shown
 from bomi.model.mixture import Mixture
 from bomi.search import acquisition
 from bomi.search.candidates import Score
@@ -129,5 +129,5 @@ def find_acquisition(name: str | Acquisition | Callable[[Mixture], AcquisitionFu
         return Botorch(name)
     raise MethodError(
         f"`acquisition` must be one of {', '.join(ACQUISITIONS)}, an Acquisition, or a function that makes one of "
-        f"BoTorch's from a model, but got {name!r}"
+        f"BoTorch's from a model, but got {shown(name)}"
     )

@@ -304,7 +304,7 @@ class _Choice:
         if not isinstance(value, str | bool):
             with suppress(CellError):
                 value = plain_number(value)
-        typed = cells.text(value).strip() if isinstance(value, bool | int | float | str) else shown(value)
+        typed = cells.text(value).strip() if isinstance(value, bool | float | str) else shown(value)
         if typed not in self._by_text and (number := cells.plain(typed)) is not None:
             typed = cells.number_text(number)  # 2.0 and 2 are the same level
         if typed in self._by_text:

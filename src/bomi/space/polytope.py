@@ -32,6 +32,7 @@ WALK = 40  # steps of a point that wanders through the settings
 SECONDS = 10.0  # for the integer programme that looks for any setting
 QUICK = 0.2  # for one of many
 PROGRAMMES = 16  # at most at a time
+COUNTABLE = 10**9  # values that an integer programme counts; finer steps are as good as none
 TRIES = 8  # orders in which a setting is put right
 
 
@@ -307,23 +308,29 @@ class Polytope:
             z = np.clip(z + t[:, :1] * direction, self.low, self.high)
         return np.where(self.holds(z)[:, None], z, start)
 
-    def _programme(self, wanted: Array, free: Mask, *, seconds: float) -> Array | None:
+    def _programme(self, wanted: Array, free: Mask, *, seconds: float, scaled: bool = False) -> Array | None:
         """The setting nearest to the wanted one by the sum of the moves, as shares of the ranges; None if none keeps
-        the constraints, or none is found in time: a mixed-integer linear programme."""
+        the constraints, or none is found in time: a mixed-integer linear programme.
+
+        The solver's tolerances are absolute. Scaled, numbers are shares of their ranges and sums shares of what they
+        can vary by, which suits very large and very small ones.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         # z = base + Z v: an unknown v for each free value, or where levels are not evenly apart one for each of them.
         base = np.where(free, 0.0, wanted)
-        unknowns: list[tuple[int, float, bool, float, float]] = []  # whose, unit, whole, low, high
+        unknowns: list[tuple[int, float, bool, float, float]] = []  # whose, unit, whole, least, most
         for j in np.flatnonzero(free).tolist():
             axis = self.axes[j]
             if axis.levels:
                 unknowns += [(j, level, True, 0.0, 1.0) for level in axis.levels]
-            elif axis.step is not None:
-                base[j] = axis.low
+                continue
+            base[j] = axis.low
+            if axis.step is not None and axis.count <= COUNTABLE:
                 unknowns.append((j, axis.step, True, 0.0, axis.count - 1.0))
             else:
-                unknowns.append((j, 1.0, False, axis.low, axis.high))
+                span = axis.high - axis.low
+                unknowns.append((j, span, False, 0.0, 1.0) if scaled else (j, 1.0, False, 0.0, span))
         if not unknowns:
             return wanted if bool(self.holds(wanted[None])[0]) else None
         owner, unit, whole, low, high = (np.array(part) for part in zip(*unknowns, strict=True))
@@ -334,17 +341,15 @@ class Polytope:
         one_each = np.array([owner == j for j in picked], dtype=float).reshape(len(picked), n)
         along, away = Z[moved] / self.span[moved, None], ((wanted - base) / self.span)[moved]
         eye, none = np.eye(len(moved)), np.zeros((len(self.A) + len(picked), len(moved)))
-        sums = np.hstack([np.vstack([self.A @ Z, one_each]), none])
+        size = np.maximum(np.abs(self.A) @ self.span, self.slack) if scaled else np.ones(len(self.A))
+        sums = np.hstack([np.vstack([self.A @ Z / size[:, None], one_each]), none])
+        left, right = (self.lower - self.A @ base) / size, (self.upper - self.A @ base) / size
         found = milp(
             np.repeat([0.0, 1.0], [n, len(moved)]),
             integrality=np.concatenate([whole, np.zeros(len(moved))]),
             bounds=Bounds(np.append(low, 0 * moved), np.append(high, np.full(len(moved), np.inf))),
             constraints=[
-                LinearConstraint(
-                    sums,
-                    np.append(self.lower - self.A @ base, np.ones(len(picked))),
-                    np.append(self.upper - self.A @ base, np.ones(len(picked))),
-                ),
+                LinearConstraint(sums, np.append(left, np.ones(len(picked))), np.append(right, np.ones(len(picked)))),
                 LinearConstraint(np.hstack([along, -eye]), -np.inf, away),  # z - wanted <= move
                 LinearConstraint(np.hstack([-along, -eye]), -np.inf, -away),
             ],
@@ -353,6 +358,8 @@ class Polytope:
         if found.x is None:
             return None
         z = base + Z @ np.where(whole, np.round(found.x[:n]), found.x[:n])
+        for j in np.flatnonzero(free & self.separate).tolist():
+            z[j] = self.axes[j].value(np.round(self.axes[j].index(z[j])))
         # The solver's own tolerance is coarser than ours: the continuous values take up the rest.
         near = self._settle(z[None], (free & ~self.separate)[None], self._order(None))[0]
         return None if np.isnan(near).any() else near
@@ -400,7 +407,9 @@ class Polytope:
         found: Array = self.project(middle[None], thorough=False)[0]
         if not np.isnan(found).any():
             return found
-        return self._programme(middle, np.ones(len(self.axes), dtype=bool), seconds=SECONDS)
+        free = np.ones(len(self.axes), dtype=bool)
+        tries = (self._programme(middle, free, seconds=SECONDS, scaled=scaled) for scaled in (False, True))
+        return next((one for one in tries if one is not None), None)
 
     @property
     def anchor(self) -> Array:
