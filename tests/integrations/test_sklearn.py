@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
-from sklearn.impute import SimpleImputer
+from sklearn.datasets import load_diabetes
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401  (without it there is none)
+from sklearn.impute import IterativeImputer, SimpleImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from bomi import BomiError
 from bomi.integrations.sklearn import MatrixFactorizationImputer, ModeImputer, PosteriorImputer
 
 IMPUTERS = [
@@ -80,8 +83,8 @@ def test_the_outcome_tells_what_a_gap_was():
     filled = imputer.fit_transform(X, x)
     assert np.abs(filled[:5, 0] - x[:5]).max() < 0.1
     assert np.abs(np.nanmean(X[:, 0]) - x[:5]).max() > 0.3
-    assert imputer.worlds_.shape == (20, 30, 2)
-    np.testing.assert_allclose(imputer.worlds_.mean(0), filled)
+    assert imputer.worlds_.shape == (100, 30, 2)
+    np.testing.assert_allclose(imputer.worlds_.mean(0), filled, atol=0.05)
     np.testing.assert_allclose(imputer.transform(X)[:5, 0], np.nanmean(X[:, 0]), atol=0.15)  # without it, the middle
 
 
@@ -102,7 +105,29 @@ def test_it_is_part_of_a_pipeline():
 
 def test_a_random_state_repeats():
     X, _, y = together()
-    for kind in (MatrixFactorizationImputer, PosteriorImputer):
-        first, second = (kind(random_state=3).fit_transform(X, y) for _ in range(2))
-        assert np.array_equal(first, second)
-        assert not np.array_equal(first, kind(random_state=4).fit_transform(X, y))
+    for kind, drawn in ((MatrixFactorizationImputer, "fit_transform"), (PosteriorImputer, "worlds_")):
+
+        def found(seed, kind=kind, drawn=drawn):
+            imputer = kind(random_state=seed)
+            filled = imputer.fit_transform(X, y)
+            return filled if drawn == "fit_transform" else imputer.worlds_
+
+        assert np.array_equal(found(3), found(3))
+        assert not np.array_equal(found(3), found(4))
+
+
+def test_draws_cover_what_was_blanked_as_often_as_they_say():
+    X, y = load_diabetes(return_X_y=True)
+    gaps = np.random.default_rng(0).random(X.shape) < 0.15
+    imputer = PosteriorImputer(random_state=0)
+    filled = imputer.fit_transform(np.where(gaps, np.nan, X), y)
+    linear = IterativeImputer(random_state=0).fit_transform(np.column_stack([np.where(gaps, np.nan, X), y]))[:, :-1]
+    assert np.std((filled - X)[gaps]) < 1.05 * np.std((linear - X)[gaps])
+    low, high = np.quantile(imputer.worlds_, [0.05, 0.95], axis=0)
+    assert 0.85 <= ((low <= X) & (high >= X))[gaps].mean() <= 0.95
+
+
+def test_settings_are_checked():
+    X, _, y = together()
+    with pytest.raises(BomiError, match="worlds"):
+        PosteriorImputer(worlds=0).fit(X, y)

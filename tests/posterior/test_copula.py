@@ -285,6 +285,19 @@ def test_every_gap_has_a_distribution_and_every_row_a_correlation(rows):
     assert (gaps.nodes >= 0).all()
 
 
+def test_parts_of_a_whole_follow_from_each_other():
+    """One part is lacking, and the sum of all is exact; some parts are 0, at the end of their range."""
+    rng = np.random.default_rng(0)
+    parts = rng.dirichlet([1, 1, 1], 60) * (rng.random((60, 3)) < 0.7)
+    parts = parts[parts.sum(1) > 0]
+    parts /= parts.sum(1, keepdims=True)
+    inputs = torch.tensor(parts)
+    inputs[np.arange(20), np.arange(20) % 3] = torch.nan
+    drawn = draws_of(Space({"a": (0, 1), "b": (0, 1), "c": (0, 1)}), inputs)
+    assert drawn.isfinite().all()
+    assert (drawn.median(0).values - torch.tensor(parts)).abs().max() < 0.06
+
+
 def test_a_constant_column_and_a_copy_of_another_are_filled():
     rng = np.random.default_rng(0)
     a = rng.random(30)

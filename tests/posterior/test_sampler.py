@@ -52,7 +52,7 @@ def uniform_priors(table, worlds):
     priors = gap_priors(table, to_codes(table, table.inputs), worlds)
     eye = torch.eye(priors.used.shape[1], dtype=torch.float64).repeat(len(priors.rows), 1, 1)
     cdf = priors.nodes.expand(worlds, -1, -1, -1).contiguous()
-    return dataclasses.replace(priors, cdf=cdf, mean=torch.zeros_like(priors.mean), root=eye)
+    return dataclasses.replace(priors, cdf=cdf, root=eye)
 
 
 def run_chain(table, priors, hyper, generator, sweeps, *, burn):

@@ -17,13 +17,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bomi.errors import MethodError
 from bomi.impute import matrix_factorization
 from bomi.impute.matrix_factorization import MatrixFactorization, Prior
 from bomi.impute.simple import mode
-from bomi.impute.table import Table
 from bomi.posterior.copula import Columns
-from bomi.posterior.imputer import Posterior
-from bomi.space import Array, Real, Space
+from bomi.space import Array, Real
 
 
 class _Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -121,39 +120,41 @@ class MatrixFactorizationImputer(_Imputer):
 
 
 class PosteriorImputer(_Imputer):
-    """A gap is filled with its mean given the row's outcome y and its other columns, as in the method `posterior`.
+    """A gap is filled with its mean given the row's other columns and its outcome y, which is one column more.
 
-    `fit_transform(X, y)` uses the outcomes of a table. Its draws are kept in `worlds_` (Q, n, d), if you want to use
-    each of them rather than their mean. `transform` is for rows without an outcome: it fills a gap with the mean given
-    the other columns alone.
+    What the columns say of each other is learned as the method `posterior` does it, by a sparse regression for each.
+    `fit_transform(X, y)` uses the outcomes of a table; draws of its gaps are kept in `worlds_` (Q, n, d), for intervals
+    or to go on with each of them. `transform` is for rows whose outcome is not known.
     """
 
-    def __init__(self, *, worlds: int = 20, random_state: int | np.random.RandomState | None = None) -> None:
+    def __init__(self, *, worlds: int = 100, random_state: int | np.random.RandomState | None = None) -> None:
         self.worlds = worlds
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a table and its outcomes, which are required."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=True)
-        unit = torch.from_numpy(self._unit(X))
-        space = Space({f"x{j}": Real(0, 1) for j in range(unit.shape[1])})
-        outcomes = torch.from_numpy(np.array(y, dtype=np.float64))
-        table = Table(space, unit, torch.full_like(unit, torch.nan), outcomes)
-        imputer = Posterior(self.worlds)
-        drawn = imputer.completed(imputer.init(table, _generator(self.random_state))).inputs.numpy()
-        self.worlds_ = np.where(np.isnan(X), self.low_ + self.span_ * drawn, X)
-        self._columns = Columns.of(unit, list(space.parameters.values()))
+        self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """The table with its gaps filled, given its outcomes."""
-        return np.asarray(self.fit(X, y).worlds_.mean(0))
+        if not isinstance(self.worlds, int) or self.worlds < 1:
+            raise MethodError(f"`worlds` must be a whole number from 1, but got {self.worlds!r}")
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=True)
+        unit = np.column_stack([self._unit(X), (y - y.min()) / (np.ptp(y) or 1.0)])
+        codes = torch.from_numpy(unit)
+        self._columns = Columns.of(codes, [Real(0, 1)] * codes.shape[1])
+        gaps = self._columns.gaps(codes)
+        drawn = np.tile(unit, (self.worlds, 1, 1))
+        drawn[:, np.isnan(unit)] = gaps.draw(self.worlds, _generator(self.random_state)).numpy()
+        self.worlds_ = np.where(np.isnan(X), self.low_ + self.span_ * drawn[..., :-1], X)
+        unit[np.isnan(unit)] = gaps.means().numpy()
+        return np.asarray(np.where(np.isnan(X), self.low_ + self.span_ * unit[:, :-1], X))
 
     def _fill(self, unit: Array) -> Array:
-        """What is expected of each gap given its row's other columns."""
-        filled = unit.copy()
-        filled[np.isnan(unit)] = self._columns.gaps(torch.from_numpy(unit)).means().numpy()
-        return filled
+        codes = np.column_stack([unit, np.full(len(unit), np.nan)])
+        codes[np.isnan(codes)] = self._columns.gaps(torch.from_numpy(codes)).means().numpy()
+        return codes[:, :-1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

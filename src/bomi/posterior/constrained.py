@@ -78,16 +78,15 @@ class Constrained:
 
     def free_pivots(self, priors: GapPriors) -> GapPriors:
         """The priors with each pivot independent of the other gaps of its row."""
-        mean, root = priors.mean.clone(), priors.root.clone()
+        root = priors.root.clone()
         for one in self.rows:
             for _, s in one.pivots:
                 slot = one.slots[s]
                 covariance = root[one.row] @ root[one.row].T
                 covariance[slot], covariance[:, slot] = 0.0, 0.0
                 covariance[slot, slot] = 1.0
-                mean[one.row, slot] = 0.0
                 root[one.row] = torch.linalg.cholesky(covariance)
-        return replace(priors, mean=mean, root=root)
+        return replace(priors, root=root)
 
     def follow(self, values: Tensor, priors: GapPriors) -> tuple[Tensor, Tensor]:
         """Candidates with what follows from fixed sums, and the log weights that cut the prior to the constraints.

@@ -12,14 +12,15 @@ import torch
 from torch import Tensor
 
 from bomi.posterior.regressions import Regressions
-from bomi.posterior.spread import NODES, CategorySpread, NumberSpread
+from bomi.posterior.spread import NODES, CategorySpread, NumberSpread, interpolate
 from bomi.space import Categorical, Parameter
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """The distributions of the gaps of some rows, in the order of `codes.isnan().nonzero()`."""
+    """The distributions of the gaps of some rows, one row after the other."""
 
+    gap: Tensor  # (R, p) bool: where they are
     nodes: Tensor  # (G, N)
     cdf: Tensor  # (G, N)
     stepped: Tensor  # (G,) bool: some values have a probability of their own
@@ -27,8 +28,14 @@ class Gaps:
 
     def means(self) -> Tensor:
         """What is expected of each gap.  (G,)"""
-        rise = self.cdf.diff(dim=-1) / (self.cdf[:, -1:] - self.cdf[:, :1])
-        return (rise * (self.nodes[:, 1:] + self.nodes[:, :-1]) / 2).sum(-1)
+        between = self.cdf.diff() * (self.nodes[:, 1:] + self.nodes[:, :-1]) / 2
+        return self.cdf[:, 0] * self.nodes[:, 0] + between.sum(-1)
+
+    def draw(self, count: int, generator: torch.Generator) -> Tensor:
+        """Draws of all gaps, those of a row jointly.  -> (count, G)"""
+        e = torch.randn(count, *self.correlation.shape[:2], 1, generator=generator, dtype=torch.float64)
+        z = (torch.linalg.cholesky(self.correlation) @ e).squeeze(-1)[:, self.gap]  # (count, G)
+        return interpolate(self.cdf, self.nodes, torch.special.ndtr(z).T.contiguous()).T
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,13 @@ class Columns:
                 stepped[mine] = isinstance(spread, CategorySpread) or len(spread.common) > 0
         numbers = torch.tensor([not isinstance(one, Categorical) for one in self.parameters])
         first = torch.searchsorted(self.owner, torch.arange(len(self.parameters)))
-        return Gaps(nodes, cdf, stepped, _correlation(covariance[:, first[:, None], first], codes.isnan() & numbers))
+        return Gaps(
+            codes.isnan(),
+            nodes,
+            cdf,
+            stepped,
+            _correlation(covariance[:, first[:, None], first], codes.isnan() & numbers),
+        )
 
 
 def _features(codes: Tensor, parameters: Sequence[Parameter]) -> tuple[Tensor, Tensor]:

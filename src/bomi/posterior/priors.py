@@ -2,12 +2,12 @@
 
 In order of knowledge: a stated uncertainty is that distribution; an asked value a, from which equipment strays,
 is the mixture sum_k pi_k N(a + c_k, s_k^2) + pi_0 Uniform cut to the range, with pi learned from the draws: a smooth
-histogram of how far and to which side this equipment strays; otherwise what the other columns say, by a Gaussian
-copula whose correlations are shrunk; and where they say nothing, how the column is spread.
+histogram of how far and to which side this equipment strays; otherwise what the other columns say, by a regression;
+and where they say nothing, how the column is spread.
 
 Every gap is reached from a standard normal number by a monotone map, so that one sampler serves all:
 
-    e ~ N(0, I)     z = m + C e  (the copula; m = 0 and C = I for other gaps)     x = F^-1(Phi(z))
+    e ~ N(0, I)     z = C e  (a copula between a row's gaps of the third kind; C = I for others)     x = F^-1(Phi(z))
 
     R        rows with gaps; g the most gaps in one of them, a row with fewer has idle slots
     codes    (n, p)         numbers in [0, 1]; a category as its index 0, 1, 2, ...
@@ -45,7 +45,6 @@ class GapPriors:
     discrete: Tensor  # (R, g) bool: takes discrete values
     nodes: Tensor  # (R, g, N)
     cdf: Tensor  # (Q, R, g, N) F at the nodes
-    mean: Tensor  # (R, g) m
     root: Tensor  # (R, g, g) C
     asked: Tensor  # (R, g) the asked value, NaN without one
     components: Tensor  # (R, g, K, N) distribution functions of the components of the execution error
@@ -61,21 +60,25 @@ class GapPriors:
             cdf=self.cdf[:, mine],
             **{
                 name: getattr(self, name)[mine]
-                for name in ("parameter", "used", "discrete", "nodes", "mean", "root", "asked", "components")
+                for name in ("parameter", "used", "discrete", "nodes", "root", "asked", "components")
             },
         )
 
     def draw(self, e: Tensor) -> Tensor:
         """The values reached from standard normal numbers.  (Q, S, R, g) -> (Q, S, R, g)"""
-        z = self.mean + (self.root @ e.unsqueeze(-1)).squeeze(-1)
-        level = torch.special.ndtr(z).clamp(EDGE, 1 - EDGE).permute(0, 2, 3, 1).contiguous()
+        level = (
+            torch.special.ndtr((self.root @ e.unsqueeze(-1)).squeeze(-1))
+            .clamp(EDGE, 1 - EDGE)
+            .permute(0, 2, 3, 1)
+            .contiguous()
+        )
         return interpolate(self.cdf, self.nodes.expand(self.cdf.shape), level).permute(0, 3, 1, 2)
 
     def locate(self, x: Tensor) -> Tensor:
         """The standard normal numbers from which values are reached.  (Q, R, g) -> (Q, R, g)"""
         nodes = self.nodes.expand(self.cdf.shape).contiguous()
         level = interpolate(nodes, self.cdf, x.unsqueeze(-1).contiguous()).squeeze(-1)
-        z = torch.special.ndtri(level.clamp(EDGE, 1 - EDGE)) - self.mean
+        z = torch.special.ndtri(level.clamp(EDGE, 1 - EDGE))
         e: Tensor = torch.linalg.solve_triangular(self.root, z.unsqueeze(-1), upper=False)
         return e.squeeze(-1)
 
@@ -116,7 +119,7 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     parameter = torch.zeros(shape, dtype=torch.long)
     used, discrete = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
     nodes = torch.linspace(0, 1, NODES, dtype=torch.float64).repeat(*shape, 1)
-    cdf, mean = nodes.clone(), torch.zeros(shape, dtype=torch.float64)
+    cdf = nodes.clone()
     asked_at = torch.full(shape, torch.nan, dtype=torch.float64)
     components = nodes.unsqueeze(-2).repeat(1, 1, COMPONENTS, 1)
     stated = {(s.row, s.parameter): s.cell for s in table.stated}
@@ -158,7 +161,6 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
         discrete,
         nodes,
         cdf.expand(worlds, -1, -1, -1),
-        mean,
         root,
         asked_at,
         components,

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-PRIOR = 0.1
 EXPECTATIONS = 10  # rounds of expectation and maximization for the joint normal
-ROUNDS = 30  # of learning the weights' own scales
-SPARSITY = 0.1  # shape of the prior of a precision: the larger, the more weights are taken for 0
-DOUBT = 0.5
+PRIOR = 0.1  # rows for each feature that show no correlation, beside those of the table
+ROUNDS = 30  # of learning the precisions of the weights
+SPARSITY = 0.1  # shape of these precisions' prior: the larger, the more weights are taken for 0
 LEAST = 5  # known values of a feature, for the others to say something of it
 NONE = 1e8  # precision of a weight that is 0
 
@@ -108,41 +107,36 @@ def _fill(z: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _sparse_regressions(z: Tensor, C: Tensor, known: Tensor, owner: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Each feature on the others, over the rows that know it: w_jk ~ N(0, 1 / alpha_jk) with alpha_jk learned.
+    """Each feature on the others, over the rows that know it: w_jk ~ N(0, 1 / alpha_jk), all alpha learned.
 
-    MacKay's rule alpha = (1 - alpha V + 2 c) / (w^2 + ...) with V the variance of w and c = SPARSITY: a weight that the
-    rows do not ask for gets a precision without bound (automatic relevance determination; Tipping 2001).
+    With V the variance of a weight and c = SPARSITY, alpha = (1 - alpha V + 2 c) / w^2 again and again: the precision
+    of a weight that the rows do not ask for grows without bound (automatic relevance determination; Tipping 2001).
+    -> w (f, f), a (f,), s2 (f,), V (f, f, f)
     """
-    f = z.shape[1]
     count = known.sum(0)  # (f,)
-    means = (known.T @ z) / count.clamp_min(1)[:, None]  # (f, f): of feature k over the rows that know j
-    product = z[:, :, None] * z[:, None, :] + C  # (n, f, f)
-    gram = (known.T @ product.flatten(1)).unflatten(1, (f, f)) - count[:, None, None] * means[:, :, None] * means[
-        :, None, :
-    ]
-    every = torch.arange(f)
+    rows = count.clamp_min(1)
+    means = (known.T @ z) / rows[:, None]  # (f, f): of feature k over the rows that know j
+    product = (known.T @ (z[:, :, None] * z[:, None, :] + C).flatten(1)).unflatten(1, means.shape)
+    gram = product - count[:, None, None] * means[:, :, None] * means[:, None, :]  # (f, f, f)
+    every = torch.arange(len(owner))
     total, b = gram[every, every, every], gram[every, :, every]  # (f,), (f, f)
     apart = (owner[:, None] == owner) | (count < LEAST)[:, None] | (total <= 1e-9)[:, None]
-    alpha = torch.where(apart, NONE, float(f))
-    noise = (0.5 * total / count.clamp_min(1)).clamp_min(1e-6)
+    alpha = torch.where(apart, NONE, float(len(owner)))
+    noise = (0.5 * total / rows).clamp_min(1e-6)
     for _ in range(ROUNDS):
         V = torch.linalg.inv(gram / noise[:, None, None] + torch.diag_embed(alpha))
         w = (V @ b.unsqueeze(-1)).squeeze(-1) / noise[:, None]
-        gamma = 1 - alpha * V.diagonal(dim1=-2, dim2=-1)  # how well each weight is determined, 0 to 1
+        determined = (1 - alpha * V.diagonal(dim1=-2, dim2=-1)).clamp(0, 1)  # by the rows, 0 to 1
         left = total - 2 * (w * b).sum(-1) + torch.einsum("jk,jkl,jl->j", w, gram, w)
-        noise = (left / (count - 1 - gamma.clamp(0, 1).sum(-1)).clamp_min(1)).clamp_min(1e-6)
-        alpha = torch.where(
-            apart, NONE, ((gamma.clamp(0, 1) + 2 * SPARSITY) / w.square().clamp_min(1e-12)).clamp(1e-3, NONE)
-        )
+        noise = (left / (count - 1 - determined.sum(-1)).clamp_min(1)).clamp_min(1e-6)
+        alpha = ((determined + 2 * SPARSITY) / w.square().clamp_min(1e-12)).clamp(1e-3, NONE).where(~apart, NONE)
     w = torch.where(alpha > 1e6, 0.0, w)
     related = (w != 0).any(-1)
-    offset = torch.where(related, means[every, every] - (w * means).sum(-1), 0.0)
-    # The mean of the variance's own posterior; a weight that was tried and let go has cost half a degree of freedom.
-    free = count - 3 - torch.where(apart, 0.0, gamma.clamp(0.5, 1)).sum(-1)
-    noise = torch.where(related, left / free.clamp_min(1) * (1 + 1 / count.clamp_min(1)), 1.0)
-    # Nor is such a weight known to be 0: its variance is at least a part of what the rows alone would leave.
+    # The mean of the variance's posterior. To have tried a weight that is 0 has cost half a degree of freedom.
+    free = count - 3 - determined.clamp_min(0.5).where(~apart, 0.0).sum(-1)
+    noise = (left / free.clamp_min(1) * (1 + 1 / rows)).clamp_min(1e-6).where(related, 1.0)
+    # Nor is it known to be 0: its prior is no narrower than what the rows alone leave open, but for a factor of two.
     alone = gram.diagonal(dim1=-2, dim2=-1) / noise[:, None] + 1e-9
-    V = torch.linalg.inv(
-        gram / noise[:, None, None] + torch.diag_embed(torch.where(apart, NONE, torch.minimum(alpha, DOUBT * alone)))
-    )
-    return w, offset, noise, torch.where(related[:, None, None], V, 0.0)
+    V = torch.linalg.inv(gram / noise[:, None, None] + torch.diag_embed(alpha.minimum(0.5 * alone).where(~apart, NONE)))
+    offset = (means[every, every] - (w * means).sum(-1)).where(related, 0.0)
+    return w, offset, noise, V.where(related[:, None, None], 0.0)

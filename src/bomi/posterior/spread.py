@@ -167,7 +167,9 @@ def _cut(at: Tensor, cdf: Tensor, nodes: Tensor) -> Tensor:
     ends = nodes.new_tensor([0.0, 1.0]).expand(len(at), 2)
     reached = interpolate(at, cdf.expand(at.shape), torch.cat([nodes, ends], -1))
     low, high = reached[:, -2:-1], reached[:, -1:]
-    return (reached[:, :-2] - low) / (high - low)
+    inside = high - low
+    nearest = (at[:, :1] + at[:, -1:]).div(2).clamp(0, 1)  # where next to nothing is left, all of it
+    return torch.where(inside > 1e-3, (reached[:, :-2] - low) / inside.clamp_min(1e-9), (nodes >= nearest).double())
 
 
 def _residual_cdf(residuals: Tensor) -> Tensor:
