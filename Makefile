@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check mutants clean
 
 demo: .venv/.installed            ## the main job on built-in data
 	$(BIN)/bomi demo
@@ -16,6 +16,9 @@ check: .venv/.installed-test      ## style, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+mutants: .venv/.installed-test    ## the tests against deliberate faults in the core
+	$(BIN)/python tests/mutants/run.py --jobs 2
 
 clean:
 	rm -rf .venv build dist src/*.egg-info
