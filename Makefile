@@ -4,7 +4,7 @@ BIN := .venv/bin
 MINUTES ?= 10
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check hunt clean
+.PHONY: demo test check hunt mutants clean
 
 demo: .venv/.installed            ## the main job on built-in data
 	$(BIN)/bomi demo
@@ -21,6 +21,9 @@ check: .venv/.installed-test      ## style, types, layers
 hunt: .venv/.installed-test       ## look for calls that break it: make hunt MINUTES=60
 	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/doors.py
 	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/api.py --minutes $(MINUTES)
+
+mutants: .venv/.installed-test    ## the tests against deliberate faults in the core
+	$(BIN)/python tests/mutants/run.py --jobs 2
 
 clean:
 	rm -rf .venv build dist src/*.egg-info

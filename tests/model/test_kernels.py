@@ -1,0 +1,112 @@
+"""The prior of the additive kernel, and what a search for hyper-parameters begins from, by hand."""
+
+import math
+
+import pytest
+import torch
+from torch.distributions import Normal, StudentT
+
+from bomi.model import fitting
+from bomi.model.fitting import Pairs, maximize_evidence, negative_log_evidence
+from bomi.model.kernels import AdditiveMatern, SquaredExponential, cross
+
+KERNEL = AdditiveMatern((0, 1, 1, 2))  # three parameters, the second with two columns
+
+
+def test_the_prior_is_the_one_that_is_written_down():
+    """log s^2 ~ N(0, 1), logit w ~ N(0, 4), mean lengths N(log 0.3, 1) and N(log 0.3 sqrt(p), 1), each length by
+    Student's t with 3 degrees of freedom times 0.4, the log noise N(-7.5, 1) above -7.5 and flat below."""
+    hyper = 2 * torch.randn(50, 9, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    hyper[:25, -1] -= 9
+
+    def log_prior(values):
+        scale, weight, alone, together, noise = values.split([1, 1, 3, 3, 1], -1)
+        total = Normal(0.0, 1.0).log_prob(scale) + Normal(0.0, 2.0).log_prob(weight)
+        total = total + Normal(-7.5, 1.0).log_prob(noise.clamp_min(-7.5))
+        for lengths, center in ((alone, math.log(0.3)), (together, math.log(0.3 * math.sqrt(3)))):
+            mean = lengths.mean(-1, keepdim=True)
+            total = total + Normal(center, 1.0).log_prob(mean)
+            total = total + StudentT(3.0, 0.0, 0.4).log_prob(lengths - mean).sum(-1, keepdim=True)
+        return total[:, 0]
+
+    found, _ = KERNEL.log_prior(hyper)
+    torch.testing.assert_close(found - found[0], log_prior(hyper) - log_prior(hyper)[0])
+
+
+def test_the_additive_kernel_is_the_one_that_is_written_down():
+    generator = torch.Generator().manual_seed(1)
+    theta = torch.randn(1, 8, generator=generator, dtype=torch.float64)
+    x = torch.rand(2, 4, generator=generator, dtype=torch.float64)
+    x[:, 1:3] = torch.eye(2, dtype=torch.float64)  # two different categories, at distance 1
+    apart = torch.stack([(x[0, 0] - x[1, 0]).abs(), torch.tensor(1.0).double(), (x[0, 3] - x[1, 3]).abs()])
+
+    def matern(r):
+        a = math.sqrt(5) * r
+        return (1 + a + a**2 / 3) * torch.exp(-a)
+
+    weight = torch.sigmoid(theta[0, 1])
+    additive = matern(apart / theta[0, 2:5].exp()).mean()
+    joint = matern((apart / theta[0, 5:8].exp()).square().sum().sqrt())
+    expected = theta[0, 0].exp() * (weight * additive + (1 - weight) * joint)
+    with torch.no_grad():
+        assert float(cross(KERNEL, theta, x[None, :1], x[None, 1:])) == pytest.approx(float(expected))
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, SquaredExponential()])
+def test_a_long_matrix_is_computed_in_strips_as_at_once(kernel, monkeypatch):
+    theta = torch.zeros(2, 8 if kernel is KERNEL else 2, dtype=torch.float64)
+    x, z = torch.rand(2, 2, 30, 4, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    with torch.no_grad():
+        whole = [cross(kernel, theta, x, x), cross(kernel, theta, x, z)]
+        monkeypatch.setattr("bomi.model.kernels.STRIP", 2 * 30 * 4 * 7)
+        for one, other in zip(whole, (x, z), strict=True):
+            torch.testing.assert_close(cross(kernel, theta, x, other), one)
+
+
+# --- where a search begins --------------------------------------------------------------------------------------------
+
+
+def wave(worlds=2):
+    x = torch.linspace(0, 1, 18, dtype=torch.float64)
+    y = torch.sin(9 * x)
+    return Pairs(SquaredExponential(), x[None, :, None].repeat(worlds, 1, 1)), (y - y.mean()) / y.std()
+
+
+def test_a_search_begins_from_the_best_points_of_every_noise_level_and_none_that_is_hopeless():
+    pairs, y = wave()
+    value, points = (part.squeeze(2) for part in fitting.grid(pairs, y[:, None]))
+    starts, worlds = fitting._starts(pairs, y, keep=3)
+    for world in (0, 1):
+        own = starts[worlds == world]
+        places = [(points[:, world] == one).all(-1).nonzero().item() for one in own]
+        assert value[places[0], world] == value[:, world].max()
+        assert (value[places, world] > value[:, world].max() - fitting.BEHIND).all()
+        levels = [place % len(fitting.STARTING_NOISES) for place in places]
+        assert len(set(levels)) == len(levels)
+        for place, level in zip(places, levels, strict=True):
+            assert value[place, world] == value[level :: len(fitting.STARTING_NOISES), world].max()
+    assert (value < value.max() - fitting.BEHIND).any()  # some are hopeless
+
+
+def test_a_visit_begins_from_any_point_that_is_not_hopeless():
+    pairs, y = wave()
+    value, points = (part.squeeze(2) for part in fitting.grid(pairs, y[:, None]))
+    hopeful = int((value[:, 0] > value[:, 0].max() - fitting.BEHIND).sum())
+    seen = set()
+    for seed in range(60):
+        generator = torch.Generator().manual_seed(seed)
+        starts, worlds = fitting._starts(pairs, y, keep=1, worlds=torch.tensor([0]), generator=generator)
+        assert worlds.tolist() == [0]
+        seen.add((points[:, 0] == starts).all(-1).nonzero().item())
+    assert len(seen) == hopeful > 1
+
+
+def test_of_several_starts_a_world_keeps_the_best():
+    pairs, y = wave()
+    starts = torch.tensor([[0.0, math.log(0.1), -6.0], [-10.0, 1.0, 0.0]], dtype=torch.float64)
+    alone = maximize_evidence(pairs, y, starts, most=30)
+    values, _ = negative_log_evidence(alone, pairs, y)
+    assert values[0] < values[1] - 5
+    worlds = torch.tensor([0, 0, 1, 1])
+    both = maximize_evidence(pairs, y, starts[[0, 1, 1, 0]], most=30, worlds=worlds)
+    torch.testing.assert_close(negative_log_evidence(both, pairs, y)[0], values[:1].expand(2), atol=1e-3, rtol=1e-3)

@@ -1,0 +1,104 @@
+"""What the worlds expect, by hand."""
+
+import math
+
+import pytest
+import torch
+
+from bomi.model.gaussian_process import with_hyper
+from bomi.model.kernels import SquaredExponential
+from bomi.model.success import learn_success
+from bomi.search import acquisition
+from bomi.search.criteria import ExpectedImprovement, UpperConfidenceBound
+from bomi.search.outlook import Outlook
+
+POINTS = torch.tensor([[0.1], [0.45], [0.8]], dtype=torch.float64)
+
+
+def model_of(worlds=2, seed=0, *, offset=0.0):
+    generator = torch.Generator().manual_seed(seed)
+    X = torch.rand(worlds, 6, 1, generator=generator, dtype=torch.float64)
+    y = torch.randn(6, generator=generator, dtype=torch.float64) + offset
+    hyper = torch.tensor([[0.2, math.log(0.3), math.log(0.05)]], dtype=torch.float64).repeat(worlds, 1)
+    return with_hyper(X, y, hyper, kernel=SquaredExponential())
+
+
+def outlook_of(aims=(None,), *, failed=False):
+    models = [model_of(seed=j) for j in range(len(aims))]
+    rows, success = models[0].inputs, None
+    if failed:
+        success = learn_success(rows, torch.tensor([False, False, False, False, True, True]), (0,))
+    return Outlook.of(models, aims, rows, success)
+
+
+@pytest.mark.parametrize("aims", [(None,), (0.3,), (None, 0.3)])
+def test_what_was_tried_is_told_by_its_expected_merit(aims):
+    outlook = outlook_of(aims)
+    for j, (model, aim) in enumerate(zip(outlook.models, aims, strict=True)):
+        mean = model.moments(outlook.models[0].inputs)[0]
+        expected = mean if aim is None else -(mean - aim).abs()
+        torch.testing.assert_close(outlook.tried[..., j], expected)
+
+
+@pytest.mark.parametrize("aims", [(None,), (0.3,), (None, 0.3)])
+def test_points_conditioned_on_are_tried_with_what_each_world_expects_of_them(aims):
+    outlook = outlook_of(aims)
+    after = outlook.condition_on(POINTS)
+    assert after.tried.shape == (2, 9, len(aims))
+    assert torch.equal(after.tried[:, :6], outlook.tried)
+    for j, (model, aim) in enumerate(zip(outlook.models, aims, strict=True)):
+        mean, variance = model.moments(POINTS)
+        torch.testing.assert_close(after.tried[:, 6:, j], acquisition.merit(mean, aim))
+        mean_after, variance_after = after.models[j].moments(POINTS)
+        torch.testing.assert_close(mean_after, mean)
+        assert (variance_after < 0.1 * variance.clamp_min(0.5)).all()
+
+
+def test_merits_are_those_of_the_mixture_of_the_worlds():
+    """The mean over worlds, and for an aim the expected distance with the total variance, by a sum over draws."""
+    outlook = outlook_of((None, 0.3))
+    found = outlook.merits(POINTS)
+    (mean, _), (other, other_sd) = outlook.moments(POINTS)
+    torch.testing.assert_close(found[:, 0], mean.mean(0))
+    total = (other_sd.square().mean(0) + (other - other.mean(0)).square().mean(0)).sqrt()
+    z = torch.randn(200_000, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    distance = (other.mean(0) + total * z - 0.3).abs().mean(0)
+    torch.testing.assert_close(found[:, 1], -distance, atol=0.01, rtol=0)
+
+
+def test_a_point_that_may_fail_is_worth_its_chance_and_an_unlikely_one_comes_last():
+    outlook = outlook_of(failed=True)
+    chance = outlook.success.log_chance(POINTS).exp().mean(0)
+    score = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    expected = chance * score - (1 - chance) * 5 + 1000 * (chance - 0.7).clamp_max(0)
+    torch.testing.assert_close(outlook.weigh(score, POINTS, -5.0), expected)
+    assert outlook_of().weigh(score, POINTS, -5.0) is score
+    worst = outlook.tried[..., 0].min()
+    torch.testing.assert_close(
+        outlook.merits(POINTS)[:, 0], outlook.weigh(outlook.moments(POINTS)[0][0].mean(0), POINTS, worst)
+    )
+
+
+def test_acquisitions_know_the_chance_to_succeed():
+    outlook = outlook_of(failed=True)
+    ((mean, sd),) = outlook.moments(POINTS)
+    log_chance = outlook.success.log_chance(POINTS)
+    penalty = acquisition.infeasibility_penalty(log_chance.exp().mean(0))
+    gain = acquisition.log_excess(mean, sd, outlook.tried[..., 0].amax(-1, keepdim=True))
+    expected = torch.logsumexp(gain + log_chance, 0) - math.log(2) + penalty
+    torch.testing.assert_close(ExpectedImprovement().score(outlook, t=1, parameters=1)(POINTS), expected)
+    bound = UpperConfidenceBound(beta_alpha=0.0)
+    exploration = 0.2 * math.sqrt(acquisition.beta(3, 1))
+    expected = outlook.weigh((mean + exploration * sd).mean(0), POINTS, outlook.tried.min())
+    torch.testing.assert_close(bound.score(outlook, t=3, parameters=1)(POINTS), expected)
+
+
+def test_each_world_alone_is_what_it_is_among_the_others():
+    outlook = outlook_of((None, 0.3), failed=True)
+    together = outlook.moments(POINTS)
+    for q, world in enumerate(outlook.worlds()):
+        assert torch.equal(world.tried, outlook.tried[q : q + 1])
+        for (mean, sd), (means, sds) in zip(world.moments(POINTS), together, strict=True):
+            torch.testing.assert_close(mean[0], means[q])
+            torch.testing.assert_close(sd[0], sds[q])
+        torch.testing.assert_close(world.success.log_chance(POINTS)[0], outlook.success.log_chance(POINTS)[q])
