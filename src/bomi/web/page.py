@@ -61,7 +61,7 @@ class Tab:
             ui.button(icon="contrast").props('flat round dense color=primary aria-label="Light or dark"').on(
                 "click", js_handler="() => bomi.toggle()"
             ).tooltip("Light or dark")
-        self.body = ui.element("main").classes("view")
+        self.body = ui.element("div").classes("view")
         self.session.stage = ui.element("div")
         ui.skip_link(target=self.body)
         self.tabs.on_value_change(lambda: self.show(str(self.tabs.value)))
