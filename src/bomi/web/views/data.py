@@ -64,6 +64,11 @@ class DataView(View):
         self.tools()
         self.grid = Grid(self.session, self.select)
         self.tell()
+        if self.session.wanted is not None:
+            (number, column), self.session.wanted = self.session.wanted, None
+            key = next((key for key, row in self.grid.rows.items() if row["line"] == number), None)
+            if key is not None:
+                self.grid.find(key, column, after=600)
 
     def saving(self) -> None:
         """The buttons that change the table."""
