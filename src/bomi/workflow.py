@@ -43,6 +43,7 @@ class Advice:
 
     suggestion: Suggestion
     why: str
+    nearest: int | None = None  # the line of the nearest complete row
 
 
 def load(table: Path, campaign: Path | None = None, *, seed: int = 0) -> Study:
@@ -101,7 +102,10 @@ def advise(loaded: Study, count: int = 1, done: Callable[[int], None] = lambda n
     expected = _best(optimizer)
     advices = []
     for number, suggestion in enumerate(optimizer.ask(count), 1):
-        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, loaded.experiments.numbers)))
+        numbers = loaded.experiments.numbers
+        near = insight.nearest(optimizer, suggestion)
+        line = numbers[near.row] if near is not None and near.row < len(numbers) else None
+        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line))
         done(number)
     return advices
 
