@@ -10,6 +10,8 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bomi.analysis import insight
 from bomi.campaign import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
 from bomi.errors import TableError
@@ -41,6 +43,7 @@ class Advice:
 
     suggestion: Suggestion
     why: str
+    nearest: int | None = None  # the line of the nearest complete row
 
 
 def load(table: Path, campaign: Path | None = None, *, seed: int = 0) -> Study:
@@ -99,7 +102,10 @@ def advise(loaded: Study, count: int = 1, done: Callable[[int], None] = lambda n
     expected = _best(optimizer)
     advices = []
     for number, suggestion in enumerate(optimizer.ask(count), 1):
-        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, loaded.experiments.numbers)))
+        numbers = loaded.experiments.numbers
+        near = insight.nearest(optimizer, suggestion)
+        line = numbers[near.row] if near is not None and near.row < len(numbers) else None
+        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line))
         done(number)
     return advices
 
@@ -196,6 +202,7 @@ class Overview:
     recommended: list[Recommendation]
     importance: Mapping[str, list[insight.Importance]]  # by outcome
     slices: Mapping[str, list[insight.Slice]]  # through the first that is recommended
+    fitted: Mapping[str, list[tuple[int, float, float]]]  # of complete rows: line, expected mean and its sd, by outcome
     note: str = ""
 
 
@@ -204,11 +211,27 @@ def overview(loaded: Study) -> Overview:
     found = recommend(loaded)
     middle = found[len(found) // 2].best
     if middle.setting is None or middle.predicted is None:
-        return Overview(found, {}, {}, middle.note)
+        return Overview(found, {}, {}, {}, middle.note)
     optimizer, setting = loaded.optimizer, middle.setting
     names = loaded.campaign.outcomes
     return Overview(
         found,
         {name: insight.importance(optimizer, outcome=name) for name in names},
         {name: insight.slices(optimizer, setting, outcome=name) for name in names},
+        {name: _fitted(loaded, name) for name in names},
     )
+
+
+def _fitted(loaded: Study, outcome: str) -> list[tuple[int, float, float]]:
+    """What is expected of the complete rows that have an outcome: line, mean, standard deviation."""
+    rows = [
+        (number, row)
+        for number, row in zip(loaded.experiments.numbers, loaded.experiments.rows, strict=True)
+        if row.complete and outcome in row.outcomes
+    ]
+    if not rows:
+        return []
+    space = loaded.optimizer.space
+    known = [{name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)} for _, row in rows]
+    mean, sd = loaded.optimizer.expected(np.array([space.to_unit(setting) for setting in known]), outcome)
+    return [(number, float(m), float(s)) for (number, _), m, s in zip(rows, mean, sd, strict=True)]

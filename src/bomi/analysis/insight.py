@@ -55,6 +55,42 @@ def slices(
 
 
 @dataclass(frozen=True)
+class Surface:
+    """The expected outcome over two parameters, the others as in a setting."""
+
+    across: tuple[Known, ...]
+    up: tuple[Known, ...]
+    mean: Array  # (len(up), len(across))
+    sd: Array  # (len(up), len(across))
+
+
+def surface(
+    optimizer: Optimizer,
+    setting: Mapping[str, Known],
+    across: str,
+    up: str,
+    *,
+    points: int = 41,
+    outcome: str | None = None,
+) -> Surface:
+    """The expected outcome on a grid over two parameters, evenly on their scales."""
+    space = optimizer.space
+    spans, grids = [], []
+    for name in (across, up):
+        parameter = space.parameters[name]
+        every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
+        grids.append(np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None]))
+        spans.append(space.columns[space.names.index(name)])
+    places = np.tile(space.to_unit(setting), (len(grids[0]) * len(grids[1]), 1))
+    places[:, spans[0]] = np.tile(grids[0], (len(grids[1]), 1))
+    places[:, spans[1]] = np.repeat(grids[1], len(grids[0]), axis=0)
+    mean, sd = (each.reshape(len(grids[1]), len(grids[0])) for each in optimizer.expected(places, outcome))
+    names = zip((across, up), grids, strict=True)
+    values = [tuple(space.parameters[name].from_unit(row) for row in grid) for name, grid in names]
+    return Surface(values[0], values[1], mean, sd)
+
+
+@dataclass(frozen=True)
 class Importance:
     """The share of the expected outcome's variance over the whole space that a parameter explains, from 0 to 1."""
 

@@ -217,6 +217,8 @@ class Session:
         self.on_change: Callable[[], None] = lambda: None
         self.say: Callable[..., None] = lambda text, bad=False: None  # a message that goes by itself
         self.on_safe: Callable[[Mapping[str, Any]], None] = lambda found: None  # the browser can forget these
+        self.wanted: tuple[int, str] | None = None  # a row, by its line, and a column to be shown in the table
+        self.small = False  # as narrow as a phone
         self.stage: Any = None  # the element that dialogs belong to
         self.stopped: Asking | None = None  # what this tab no longer waits for
         self._unsafe: dict[str, Any] = {}

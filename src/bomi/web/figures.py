@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from bomi.campaign import Experiments
 from bomi.data.objectives import Objective
 from bomi.data.observations import Row
-from bomi.space import Integer, Parameter, Real
-from bomi.space.cells import Interval, Known, Normal
+from bomi.space import Integer, Parameter, Real, cells
+from bomi.space.cells import Cell, Interval, Known, Normal
 from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
-    from bomi.analysis.insight import Slice
+    from bomi.analysis.insight import Slice, Surface
     from bomi.results import Prediction
     from bomi.workflow import Gap
 
@@ -58,8 +58,8 @@ def outcomes(experiments: Experiments, objective: Objective) -> dict[str, Any]:
                 "name": title,
                 "x": [x for x, _, _, _ in chosen],
                 "y": [y for _, _, _, y in chosen],
-                "text": [_called(number, row) for _, number, row, _ in chosen],
-                "hovertemplate": "%{text}: %{y}<extra></extra>",
+                "text": [_told(experiments, number, row) for _, number, row, _ in chosen],
+                "hovertemplate": "<b>%{y}</b><br>%{text}<extra></extra>",
                 "marker": _marker(complete),
             }
         )
@@ -103,8 +103,8 @@ def front(
                 "name": title,
                 "x": [row.outcomes[x.name] for _, row in rows],
                 "y": [row.outcomes[y.name] for _, row in rows],
-                "text": [_called(number, row) for number, row in rows],
-                "hovertemplate": "%{text}: %{x}, %{y}<extra></extra>",
+                "text": [_told(experiments, number, row) for number, row in rows],
+                "hovertemplate": "<b>%{x}, %{y}</b><br>%{text}<extra></extra>",
                 "marker": _marker(complete),
             }
         )
@@ -141,6 +141,79 @@ def _called(number: int, row: Row) -> str:
     return f"row {number}" + (f" ({safe(row.id)})" if row.id else "")
 
 
+def _told(experiments: Experiments, number: int, row: Row) -> str:
+    """A row with its setting, for hovering."""
+    units = {name: one.unit for name, one in experiments.campaign.space.parameters.items()}
+    lines = [f"{safe(name)}: {safe(shown_cell(cell))} {safe(units[name])}" for name, cell in row.recorded.items()]
+    return "<br>".join([_called(number, row), *lines[:12], *(["…"] if len(lines) > 12 else [])])
+
+
+def shown_cell(cell: Cell) -> str:
+    """A cell in a figure."""
+    return "unknown" if cell is None else cells.text(cell)
+
+
+def fit_figure(
+    experiments: Experiments, objective: Objective, fitted: Sequence[tuple[int, float, float]]
+) -> dict[str, Any]:
+    """What is expected of rows against what was measured, with the line on which both are the same."""
+    rows = dict(_numbered(experiments))
+    pairs = [(number, rows[number], mean, sd) for number, mean, sd in fitted if number in rows]
+    measured = [row.outcomes[objective.name] for _, row, _, _ in pairs]
+    ends = [min(*measured, *(mean for _, _, mean, _ in pairs)), max(*measured, *(mean for _, _, mean, _ in pairs))]
+    line = {
+        "type": "scatter", "mode": "lines", "x": ends, "y": ends, "hoverinfo": "skip",
+        "line": {"color": VERMILION, "width": 1.6, "dash": "dash"},
+    }  # fmt: skip
+    points = {
+        "type": "scatter", "mode": "markers", "x": measured, "y": [mean for _, _, mean, _ in pairs],
+        "error_y": {"type": "data", "array": [sd for _, _, _, sd in pairs], "color": BLUE, "thickness": 1, "width": 0},
+        "text": [_told(experiments, number, row) for number, row, _, _ in pairs], "marker": {"size": 8, "color": BLUE},
+        "hovertemplate": "<b>measured %{x}, expected %{y:.4g}</b><br>%{text}<extra></extra>",
+    }  # fmt: skip
+    name = with_unit(objective.name, objective.unit)
+    return {
+        "data": [line, points],
+        "layout": layout(xaxis={"title": _title(f"measured {name}")}, yaxis={"title": _title(f"expected {name}")}),
+        "config": CONFIG,
+    }
+
+
+def map_figure(
+    one: Surface,
+    names: tuple[str, str],
+    parameters: Mapping[str, Parameter],
+    outcome: str,
+    setting: Mapping[str, Known],
+) -> dict[str, Any]:
+    """The expected outcome over two parameters, with the setting marked."""
+    across, up = names
+    data: list[dict[str, Any]] = [
+        {
+            "type": "contour", "x": list(one.across), "y": list(one.up), "z": one.mean.tolist(),
+            "colorscale": "Viridis", "contours": {"coloring": "heatmap"}, "line": {"width": 0.6, "color": "#ffffff"},
+            "colorbar": {"title": {"text": safe(outcome), "side": "right"}, "thickness": 14},
+            "hovertemplate": "%{x:.4g}, %{y:.4g}: %{z:.4g}<extra></extra>",
+        },
+        {
+            "type": "scatter", "mode": "markers", "x": [setting[across]], "y": [setting[up]], "hoverinfo": "skip",
+            "marker": {"size": 13, "color": VERMILION, "line": {"color": "#ffffff", "width": 2}},
+        },
+    ]  # fmt: skip
+    axes = [
+        {
+            "title": _title(with_unit(name, parameters[name].unit)),
+            "type": "log" if _is_log(parameters[name]) else "linear",
+        }
+        for name in names
+    ]
+    return {"data": data, "layout": layout(xaxis=axes[0], yaxis=axes[1]), "config": CONFIG}
+
+
+def _is_log(parameter: Parameter) -> bool:
+    return isinstance(parameter, Real | Integer) and parameter.log
+
+
 def _marker(complete: bool) -> dict[str, Any]:
     return {"size": 8, "color": BLUE if complete else "rgba(0,0,0,0)", "line": {"color": BLUE, "width": 1.6}}
 
@@ -159,6 +232,7 @@ def slice_figure(
     chosen: Known,
     limits: tuple[float, float],
     known: Sequence[tuple[Known, float]],
+    outcome: str = "",
 ) -> dict[str, Any]:
     """The expected outcome along one parameter, with bands of one and two standard deviations."""
     choice = not isinstance(parameter, Real | Integer)
@@ -218,7 +292,7 @@ def slice_figure(
         axis |= {"type": "log", "dtick": "D2" if parameter.high / parameter.low < 30 else 1}
     return {
         "data": data,
-        "layout": layout(height=210, xaxis=axis, yaxis={"range": list(limits), "nticks": 5}),
+        "layout": layout(height=210, xaxis=axis, yaxis={"range": list(limits), "nticks": 5, "title": _title(outcome)}),
         "config": CONFIG,
     }
 

@@ -54,4 +54,23 @@ def slices(
     return insight.slices(optimizer, setting, outcome=outcome), optimizer.predict([setting])[0]
 
 
-JOBS: Mapping[str, Callable[..., Any]] = {"suggest": suggest, "gaps": gaps, "overview": overview, "slices": slices}
+def surface(
+    version: tuple[Path, Path, bytes, bytes],
+    items: Sequence[tuple[str, Known]],
+    across: str,
+    up: str,
+    outcome: str,
+    *,
+    progress: Progress,
+) -> insight.Surface:
+    """One outcome over two parameters, the others as in a setting."""
+    return insight.surface(_study(version, progress).optimizer, dict(items), across, up, outcome=outcome)
+
+
+JOBS: Mapping[str, Callable[..., Any]] = {
+    "suggest": suggest,
+    "gaps": gaps,
+    "overview": overview,
+    "slices": slices,
+    "surface": surface,
+}

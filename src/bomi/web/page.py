@@ -42,6 +42,8 @@ class Tab:
         self.view: View | None = None
         self.client = ui.context.client
         self.client.on_delete(session.close)
+        agent = self.client.request.headers.get("user-agent", "") if self.client.request else ""
+        session.small = "Mobi" in agent  # until the browser says how wide it is
         session.on_change, session.say, session.on_safe = self.changed, self.say, self.safe
 
     def build(self, start: str, others: bool) -> None:
@@ -61,7 +63,7 @@ class Tab:
             ui.button(icon="contrast").props('flat round dense color=primary aria-label="Light or dark"').on(
                 "click", js_handler="() => bomi.toggle()"
             ).tooltip("Light or dark")
-        self.body = ui.element("main").classes("view")
+        self.body = ui.element("div").classes("view")
         self.session.stage = ui.element("div")
         ui.skip_link(target=self.body)
         self.tabs.on_value_change(lambda: self.show(str(self.tabs.value)))
@@ -86,6 +88,14 @@ class Tab:
         ui.on("bomi-save", lambda: self.view.save() if self.view else None)
         ui.on("bomi-view", lambda event: self.go(str(event.args)))
         ui.on("bomi-held", self.take_back)
+        ui.on("bomi-small", lambda event: self.fit(bool(event.args)))
+
+    def fit(self, small: bool) -> None:
+        """The page is as narrow as a phone, or not any more."""
+        if self.session.small != small:
+            self.session.small = small
+            if self.tabs.value == "data":
+                self.show("data")
 
     def take_back(self, event: events.GenericEventArguments) -> None:
         """The browser still holds what did not reach us before the connection was lost."""

@@ -22,7 +22,7 @@ def build(folder: Path) -> None:
         ui.button(icon="contrast").props('flat round dense color=primary aria-label="Light or dark"').on(
             "click", js_handler="() => bomi.toggle()"
         )
-    with ui.element("main").classes("view"):
+    with ui.element("div").classes("view"):
         theme.heading("Campaigns", 1)
         found = find_campaigns(folder)
         if not found:

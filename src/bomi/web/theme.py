@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,23 @@ def button(text: str, action: Callable[[], Any], *, icon: str | None = None, pri
     """A button, filled for the main thing to do."""
     made = ui.button(text, icon=icon, on_click=action)
     return made.props("color=primary").props("unelevated" if primary else "outline")
+
+
+def export(figure: ui.plotly, name: str) -> None:
+    """Buttons that save a figure as a file."""
+    with block("line").style("justify-content: flex-end; gap: 0; margin-top: -6px"):
+        for kind in ("svg", "png"):
+            options = {
+                "format": kind,
+                "filename": name,
+                "width": 900,
+                "height": 500,
+                "scale": 2 if kind == "png" else 1,
+            }
+            made = ui.button(kind.upper(), on_click=partial(figure.run_plot_method, "downloadImage", options))
+            made.props("flat dense color=primary size=sm padding='2px 8px'").props["aria-label"] = (
+                f"Save {name} as {kind.upper()}"
+            )
 
 
 def facts(pairs: list[tuple[str, str]]) -> None:

@@ -94,5 +94,12 @@ window.bomi = (() => {
     Quasar.Dark.toggle();
     localStorage.setItem("bomi-dark", Quasar.Dark.isActive ? "1" : "0");
   };
+  // A phone gets cards instead of a table.
+  const small = matchMedia("(max-width: 599px)");
+  small.addEventListener("change", () => emitEvent("bomi-small", small.matches));
+  document.addEventListener("DOMContentLoaded", () => {
+    const told = () => (window.did_handshake ? emitEvent("bomi-small", small.matches) : setTimeout(told, 20));
+    told();
+  });
   return { hold, drop, held, safe, visit, toggle };
 })();

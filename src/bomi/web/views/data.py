@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -19,6 +20,7 @@ from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.grid import Grid
+from bomi.web.views.row_cards import RowCards
 from bomi.web.views.start import begin, missing
 from bomi.web.views.upload import Upload
 
@@ -38,6 +40,7 @@ class DataView(View):
     def __init__(self, session: Session, go: Callable[[str], None]) -> None:
         super().__init__(session, go)
         self.grid: Grid | None = None
+        self.cards: RowCards | None = None  # instead of it, on a phone
         self._shown: Snapshot | None = None
         self._selected: list[str] = []
 
@@ -62,8 +65,17 @@ class DataView(View):
                 begin(self.session)
             return
         self.tools()
+        if self.session.small:
+            self.cards, self.session.wanted = RowCards(self.session, self.session.wanted), None
+            self.tell()
+            return
         self.grid = Grid(self.session, self.select)
         self.tell()
+        if self.session.wanted is not None:
+            (number, column), self.session.wanted = self.session.wanted, None
+            key = next((key for key, row in self.grid.rows.items() if row["line"] == number), None)
+            if key is not None:
+                self.grid.find(key, column, after=600)
 
     def saving(self) -> None:
         """The buttons that change the table."""
@@ -93,7 +105,7 @@ class DataView(View):
             self.exclude_button.tooltip("Nothing is learned from an excluded row; it stays in the table")
             self.remove_button = theme.button("Remove", self.remove, icon="delete_outline")
             self.remove_button.props("dense padding='4px 10px'").tooltip("Ctrl+Delete in the table")
-            if any(name.startswith("asked.") for name in self.session.draft.sheet.header):
+            if not self.session.small and any(name.startswith("asked.") for name in self.session.draft.sheet.header):
                 ui.switch("what was asked", on_change=lambda event: self.fold(not event.value)).classes("small")
             search = ui.input(placeholder="Search", on_change=lambda event: self.search(str(event.value or "")))
             search.props('outlined dense clearable debounce=200 aria-label="Search the table"').style("width: 170px")
@@ -108,12 +120,17 @@ class DataView(View):
 
     def search(self, text: str) -> None:
         """Show the rows that hold some text."""
-        if self.grid is not None:
-            self.grid.search(text)
+        shown = self.grid or self.cards
+        if shown is not None:
+            shown.search(text)
 
     def update(self) -> None:
         """Show what changed."""
         snapshot = self.session.snapshot
+        if self.cards is not None and snapshot.sheet is not None:
+            self.cards.update()
+            self.tell()
+            return
         if self.grid is None or snapshot.sheet is None or self.grid.outdated:
             self.go("data")
             return
@@ -157,6 +174,8 @@ class DataView(View):
         if self.grid is not None:
             key = list(self.grid.rows)[-1]
             ui.run_javascript(f"setTimeout(() => bomiGrid.find('{key}', 'c0'), 100)")
+        elif self.cards is not None:
+            self.cards.open(len(self.session.draft.sheet.rows) - 1)
 
     # --- what is going on ------------------------------------------------------------------------------------------
 
@@ -230,8 +249,10 @@ class DataView(View):
                 for (place, column), message in list(cell_problems(result).items())[:SHOWN]:
                     number = self.session.draft.sheet.numbers[place]
                     where = f"Row {number}, {column}: " if column else f"Row {number}: "
-                    link = ui.element("button").on("click", lambda _, k=keys[place], c=column: self.find(k, c))
-                    with link:
+                    if not keys:
+                        ui.label(where + message).style("padding: 3px 8px")
+                        continue
+                    with ui.element("button").on("click", partial(self.find, keys[place], column), []):
                         ui.label(where + message)
 
     def offer_outside(self, result: Snapshot) -> None:

@@ -15,6 +15,7 @@ from bomi.space.cells import Interval, Normal
 from bomi.web import figures, theme
 from bomi.web.desk import Session
 from bomi.web.views import View
+from bomi.web.views.result import BESIDE
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PAGE = 24  # gaps shown at once
 ALL = "all parameters"
+MANY = 6  # categories from which they are listed
 
 
 class GapsView(View):
@@ -113,22 +115,64 @@ class GapsView(View):
             box.props["aria-label"] = f"{gap.parameter} of row {gap.number}"
             with theme.block("line between"):
                 theme.heading(gap.parameter)
-                ui.label(f"row {gap.number}" + (f" · {gap.id}" if gap.id else "")).classes("soft small")
-            if gap.heights:
+                found = ui.button(f"row {gap.number}" + (f" · {gap.id}" if gap.id else ""))
+                found.props("flat dense color=primary no-caps padding='0 6px'").tooltip("Show this row in the table")
+                found.on_click(lambda: self.find(gap))
+            ui.label(self.beside(gap, campaign)).classes("soft small")
+            if gap.heights and len(gap.values) > MANY and not isinstance(parameter, Real | Integer):
+                self.bars(gap)
+            elif gap.heights:
                 ui.html(figures.density(gap, parameter), sanitize=False).style("width: 100%")
                 self.axis(gap, campaign)
             ui.label(_words(gap, campaign)).classes("small")
             if gap.worth:
-                ui.label(f"worth {theme.with_unit(theme.number(gap.worth, 2), campaign.unit)}").classes("badge").style(
-                    "align-self: flex-start"
-                ).tooltip("how much of the uncertainty of the best predictable outcome hangs on this value")
+                worth = theme.with_unit(theme.number(gap.worth, 2), campaign.unit)
+                with theme.block("line").style("gap: 8px"):
+                    ui.label(f"worth {worth}").classes("badge")
+                    ui.label("of the uncertainty of the best predictable outcome hang on it").classes("soft small")
             ui.element("div").classes("grow")
             self.field(gap, campaign)
+
+    def bars(self, gap: Gap) -> None:
+        """Of many categories, the likeliest as a list with bars."""
+        ranked = sorted(zip(gap.heights, map(cells.text, gap.values), strict=True), reverse=True)
+        with (
+            ui.element("div")
+            .style(
+                "display: grid; grid-template-columns: max-content 1fr max-content; gap: 2px 10px; align-items: center"
+            )
+            .classes("small")
+        ):
+            for share, value in ranked[:MANY]:
+                ui.label(value)
+                ui.element("div").classes("share").style(f"width: {100 * share:.1f}%").props("aria-hidden=true")
+                ui.label(f"{share:.0%}")
+        rest = sum(share for share, _ in ranked[MANY:])
+        ui.label(f"{len(ranked) - MANY} others together {rest:.0%}").classes("soft small")
+
+    def beside(self, gap: Gap, campaign: Campaign) -> str:
+        """What else the table says of its row: its outcome, and who did it when."""
+        sheet, place = self.session.snapshot.sheet, _place(self.session, gap.number)
+        if sheet is None or place < 0:
+            return ""
+        names = [
+            name for name in (*campaign.outcomes, *BESIDE) if name in sheet.columns and name not in campaign.space.names
+        ]
+        told = [(name, sheet.columns[name][place].strip()) for name in names]
+        return ", ".join(f"{name} {text}" if name in campaign.outcomes else text for name, text in told if text)
+
+    def find(self, gap: Gap) -> None:
+        """Show the row in the table."""
+        sheet = self.session.snapshot.sheet
+        self.session.wanted = (gap.number, gap.parameter) if sheet is not None else None
+        self.go("data")
 
     def axis(self, gap: Gap, campaign: Campaign) -> None:
         """The ends of the scale, or the categories."""
         parameter = campaign.space.parameters[gap.parameter]
         with theme.block("line small soft").style("flex-wrap: nowrap; gap: 0; margin-top: -8px"):
+            if not isinstance(parameter, Real | Integer) and len(gap.values) > MANY:
+                return
             if not isinstance(parameter, Real | Integer):
                 for value, share in zip(gap.values, gap.heights, strict=True):
                     ui.label(f"{cells.text(value)} {share:.0%}").style("flex: 1; text-align: center; min-width: 0")

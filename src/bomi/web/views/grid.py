@@ -163,11 +163,11 @@ class Grid:
         """Show the rows that hold some text."""
         self.element.run_grid_method("setGridOption", "quickFilterText", text)
 
-    def find(self, key: str, column: str) -> None:
-        """Bring a cell into view."""
+    def find(self, key: str, column: str, *, after: int = 0) -> None:
+        """Bring a cell into view, after some milliseconds if the grid is still being drawn."""
         header = self.session.draft.sheet.header
         field = f"c{header.index(column)}" if column in header else "line"
-        ui.run_javascript(f"bomiGrid.find({key!r}, {field!r})")
+        ui.run_javascript(f"setTimeout(() => bomiGrid.find({key!r}, {field!r}), {after})")
 
     def deselect(self) -> None:
         """No row is selected any more."""

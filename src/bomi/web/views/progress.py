@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
-from bomi.errors import BomiError
+from bomi.data.objectives import Objective
 from bomi.results import by_name
-from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Cell, Known
 from bomi.web import figures, theme
 from bomi.web.desk import Session
 from bomi.web.views import View
-from bomi.web.views.waiting import compute, needs, there
+from bomi.web.views.slices import Slices
+from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
-    from bomi.analysis.insight import Importance, Slice
+    from bomi.analysis.insight import Importance
     from bomi.campaign import Experiments
     from bomi.workflow import Overview, Recommendation
 
@@ -30,12 +30,7 @@ class ProgressView(View):
         super().__init__(session, go)
         self.shown = ""  # the version of the files
         self.outcome = ""
-        self.setting: dict[str, Known] = {}
-        self.recommended: dict[str, Known] = {}
-        self.controls: dict[str, Any] = {}
-        self.plots: dict[str, ui.plotly] = {}
-        self.busy = False
-        self.again = False
+        self.slices: Slices | None = None
         self.found: Overview
         self.experiments: Experiments
 
@@ -117,6 +112,7 @@ class ProgressView(View):
             figure = (
                 ui.plotly(figures.front(self.experiments, pair, predictions)).classes("plot").style("height: 340px")
             )
+            theme.export(figure, "trade-offs")
             figure.props["role"] = "img"
             figure.props["aria-label"] = f"{pair[1].name} against {pair[0].name}, with the best trade-offs"
             with theme.block("scroll"), ui.element("table").classes("rows"):
@@ -145,8 +141,8 @@ class ProgressView(View):
 
     def around(self, setting: dict[str, Known]) -> None:
         """Slices through another of the settings."""
-        self.recommended = setting
-        self.back()
+        if self.slices is not None:
+            self.slices.go(setting)
         ui.run_javascript("document.querySelector('.slices')?.scrollIntoView({behavior: 'smooth'})")
 
     def called(self, one: Recommendation) -> str:
@@ -170,20 +166,38 @@ class ProgressView(View):
                 figure = ui.plotly(figures.outcomes(self.experiments, objective)).classes("plot").style("height: 300px")
                 figure.props["role"] = "img"
                 figure.props["aria-label"] = f"{objective.name} of {len(self.experiments.rows)} experiments over time"
+                theme.export(figure, f"{objective.name} over time")
             if self.outcome in self.found.importance:
                 self.importance(self.found.importance[self.outcome])
             middle = self.found.recommended[len(self.found.recommended) // 2].best
             if self.outcome in self.found.slices and middle.setting is not None:
-                self.recommended = dict(middle.setting)
-                self.slices(self.found.slices[self.outcome], middle.predicted)
+                made = Slices(self.session, self.experiments, self.outcome, dict(middle.setting))
+                self.slices = made.build(self.found.slices[self.outcome], middle.predicted)
+            self.fit(objective)
+
+    def fit(self, objective: Objective) -> None:
+        """What the model expects of each row beside what was measured."""
+        pairs = self.found.fitted.get(objective.name, [])
+        if len(pairs) < 3:
+            return
+        with theme.sheet():
+            theme.heading("Expected against measured")
+            ui.label(
+                "For the rows whose inputs are all known, by the model that has learned from them too: points far from "
+                "the line are rows that the model takes for noise, or that deserve a second look."
+            ).classes("soft small")
+            figure = ui.plotly(figures.fit_figure(self.experiments, objective, pairs)).classes("plot")
+            figure.style("height: 340px").props["role"] = "img"
+            figure.props["aria-label"] = f"expected against measured {objective.name}"
+            theme.export(figure, f"{objective.name} expected against measured")
 
     def importance(self, found: Sequence[Importance]) -> None:
         """How much each parameter matters, as bars."""
         with theme.sheet():
             theme.heading("Which parameters matter")
             ui.label(
-                f"The share of the variation of the expected {self.outcome} over the whole space: alone, and, lighter, "
-                "together with other parameters."
+                f"The share of the variation of the expected {self.outcome} over the whole space that each parameter "
+                "accounts for: alone (dark), and with others (light)."
             ).classes("soft small")
             largest = max(max(one.total, one.alone) for one in found) or 1.0
             with ui.element("div").style(
@@ -196,108 +210,4 @@ class ProgressView(View):
                         ui.element("div").classes("share").style(f"width: {100 * alone / largest:.1f}%")
                         rest = max(one.total - alone, 0.0)
                         ui.element("div").classes("share more").style(f"width: {100 * rest / largest:.1f}%")
-                    ui.label(f"{one.total:.0%}")
-
-    # --- slices ----------------------------------------------------------------------------------------------------
-
-    def slices(self, found: Sequence[Slice], predicted: Any) -> None:
-        """The expected outcome along each parameter, with a slider to move the setting."""
-        campaign = self.session.snapshot.campaign
-        if campaign is None:
-            return
-        self.setting = dict(self.recommended)
-        self.controls, self.plots = {}, {}
-        with theme.sheet("slices"):
-            with theme.block("line between"):
-                with theme.block("stack tight"):
-                    theme.heading("Around the recommended setting")
-                    ui.label(
-                        "What to expect along each parameter, the others as set here. Move a slider to look elsewhere."
-                    ).classes("soft small")
-                with theme.block("line"):
-                    self.here = ui.label().classes("big").style("font-size: 22px").props("role=status")
-                    theme.button("Back to the recommended", self.back, icon="restart_alt")
-            with theme.block("cards").style("grid-template-columns: repeat(auto-fit, minmax(min(100%, 270px), 1fr))"):
-                for one in found:
-                    with theme.block("stack").style("min-width: 0; gap: 4px"):
-                        self.one_slice(one, campaign.space.parameters[one.parameter])
-        self.draw(found, predicted)
-
-    def one_slice(self, one: Slice, parameter: Parameter) -> None:
-        """A parameter's figure and its control."""
-        name = one.parameter
-        with theme.block("line between"):
-            theme.heading(figures.with_unit(name, parameter.unit))
-            value = ui.label().style("font-weight: 500")
-        figure = ui.plotly({"data": [], "layout": figures.layout(height=210), "config": figures.CONFIG})
-        figure.classes("plot").style("height: 210px").props["role"] = "img"
-        figure.props["aria-label"] = f"expected outcome along {name}"
-        self.plots[name] = figure
-        if not isinstance(parameter, Real | Integer):
-            control: Any = ui.toggle([cells.text(v) for v in parameter.values], value=cells.text(self.setting[name]))
-            control.props["role"] = "group"
-            control.props("no-caps unelevated dense padding='2px 10px'").style("align-self: flex-start")
-            control.on_value_change(lambda event: self.move(name, parameter.read(event.value)))
-        else:
-            place = parameter.to_unit(self.setting[name])[0]
-            control = ui.slider(min=0.0, max=1.0, step=0.0025, value=place)
-            control.on(
-                "update:model-value",
-                lambda event: self.move(name, parameter.tidy(parameter.from_unit([float(event.args)]))),
-                throttle=0.15,
-            )
-        control.props["aria-label"] = name
-        self.controls[name] = (control, value, parameter)
-
-    def draw(self, found: Sequence[Slice], predicted: Any) -> None:
-        """Put slices into their figures."""
-        experiments = self.experiments
-        outcomes = [row.outcomes[self.outcome] for row in experiments.rows if self.outcome in row.outcomes]
-        ends = figures.limits(found, outcomes)
-        self.here.text = dict(theme.expected(experiments.campaign, predicted))[self.outcome]
-        for one in found:
-            _, value, parameter = self.controls[one.parameter]
-            value.text = theme.shown(self.setting[one.parameter], parameter)
-            known = figures.known_points(experiments, one.parameter, self.outcome)
-            figure = figures.slice_figure(one, parameter, self.setting[one.parameter], ends, known)
-            self.plots[one.parameter].update_figure(figure)
-
-    def move(self, name: str, value: Any) -> None:
-        """Another value of one parameter: look there."""
-        if value is None or self.setting.get(name) == value:
-            return
-        self.setting[name] = value
-        self.controls[name][1].text = theme.shown(value, self.controls[name][2])
-        self.look()
-
-    def back(self) -> None:
-        """To the recommended setting."""
-        self.setting = dict(self.recommended)
-        for name, (control, _, parameter) in self.controls.items():
-            value = self.setting[name]
-            control.value = parameter.to_unit(value)[0] if isinstance(parameter, Real | Integer) else cells.text(value)
-        self.look()
-
-    def look(self) -> None:
-        """Compute the slices here; of several moves meanwhile, only the last."""
-        if self.busy:
-            self.again = True
-            return
-        self.busy = True
-
-        async def run() -> None:
-            try:
-                while True:
-                    self.again = False
-                    found, predicted = await self.session.compute("slices", tuple(self.setting.items()), self.outcome)
-                    if not self.again:
-                        break
-                if there(self.place):
-                    self.draw(found, predicted)
-            except BomiError as error:
-                if there(self.place):
-                    self.session.say(str(error), bad=True)
-            finally:
-                self.busy = False
-
-        background_tasks.create(run())
+                    ui.label(f"{one.alone:.0%} alone / {one.total:.0%} with others").classes("small")

@@ -16,6 +16,7 @@ from bomi.web import theme
 from bomi.web.desk import Asking, Suggested
 from bomi.web.views import View
 from bomi.web.views.result import ResultDialog
+from bomi.web.views.results import ResultsDialog
 from bomi.web.views.waiting import needs, progress, there
 from bomi.web.worker import StoppedError
 
@@ -145,7 +146,7 @@ class SuggestView(View):
 
     def card(self, campaign: Campaign, advice: Advice, place: int) -> None:
         """One suggestion."""
-        predicted, parameters = advice.suggestion.predicted, campaign.space.parameters
+        predicted = advice.suggestion.predicted
         kind, _, reason = advice.why.partition(": ")
         with theme.sheet().props(f'aria-label="Suggestion {place + 1}"'):
             with theme.block("line between"):
@@ -157,11 +158,23 @@ class SuggestView(View):
                     ui.label(text).classes("big")
                     ui.label(f"expected {name}{self.beside_best(campaign, name, predicted)}").classes("soft small")
                     self.interval(campaign, name, predicted)
-            theme.facts([(name, theme.shown(value, parameters[name])) for name, value in advice.suggestion.items()])
+            theme.facts(self.beside_nearest(campaign, advice))
             said = reason or advice.why
             ui.label(said[:1].upper() + said[1:] + ".").classes("soft small")
             ui.element("div").classes("grow")
             theme.button("Add to the table", lambda: self.add([place]), icon="playlist_add")
+
+    def beside_nearest(self, campaign: Campaign, advice: Advice) -> list[tuple[str, str]]:
+        """The setting, and where it differs from the nearest row."""
+        experiments, parameters = self.session.snapshot.experiments, campaign.space.parameters
+        lines = dict(zip(experiments.numbers, experiments.rows, strict=True)) if experiments is not None else {}
+        near = lines[advice.nearest].recorded if advice.nearest in lines else {}
+        told = []
+        for name, value in advice.suggestion.items():
+            before = near.get(name)
+            other = f"  (row {advice.nearest}: {theme.shown(before)})" if name in near and before != value else ""
+            told.append((name, theme.shown(value, parameters[name]) + other))
+        return told
 
     def measured(self, name: str) -> list[float]:
         """What was measured of an outcome so far."""
@@ -244,7 +257,10 @@ class SuggestView(View):
             if not row.failed and not row.excluded and len(row.outcomes) < len(campaign.outcomes)
         ]
         with self.waiting:
-            theme.heading("Waiting for a result")
+            with theme.block("line between"):
+                theme.heading("Waiting for a result")
+                if len(rows) > 1 and self.session.snapshot.editable:
+                    theme.button("Enter several results", lambda: ResultsDialog(self.session, campaign, rows))
             if not rows:
                 ui.label("No row awaits its outcome. Suggestions that you add to the table appear here.").classes(
                     "soft"

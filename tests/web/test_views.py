@@ -1,0 +1,62 @@
+"""What the views show beyond the loop: a phone's cards, several results at once, maps and figures to save."""
+
+from .driving import SLOW, button, go, rows, told
+
+
+def test_a_phone_gets_cards_and_types_into_them(lab, served, tab):
+    page = tab(served(lab).address)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.get_by_role("region", name="Row 3", exact=True).wait_for()
+    assert page.locator(".ag-row").count() == 0
+    page.get_by_label("Search the table").fill("H07")
+    page.get_by_role("region", name="Row 3", exact=True).wait_for(state="detached")
+    page.get_by_role("region", name="Row 8", exact=True).get_by_role("button", name="Edit").click()
+    page.get_by_label("operator").fill("Zoe")
+    page.get_by_label("operator").press("Tab")
+    page.get_by_label("time", exact=True).fill("soon")
+    button(page, "Done").click()
+    page.get_by_role("region", name="Row 8", exact=True).get_by_text("expected a number").wait_for()
+    button(page, "Undo").click()
+    button(page, "Save 1 change").click()
+    told(page, "Saved")
+    assert (rows(lab)[6]["operator"], rows(lab)[6]["time"]) == ("Zoe", "2")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 860})
+    page.locator(".ag-row").first.wait_for()
+
+
+def test_several_results_are_entered_at_once(lab, served, tab):
+    text = lab.read_text(encoding="utf-8")
+    lab.write_text(text + "41,,175,4,15,oil,,,\n42,,180,4,15,oil,,,\n43,,185,4,15,oil,,,\n", encoding="utf-8")
+    page = tab(served(lab).at("suggest"), "Suggest")
+    button(page, "Enter several results").click()
+    page.get_by_label("strength of 41").fill("430")
+    page.get_by_label("operator of 41").fill("Ann")
+    page.get_by_label("strength of 42").fill("much")
+    button(page, "Save results").click()
+    page.get_by_text("'much'").wait_for()
+    assert rows(lab)[40]["strength"] == ""
+    page.get_by_label("strength of 42").fill("failed")
+    button(page, "Save results").click()
+    told(page, "Saved 2 results")
+    page.get_by_role("heading", name="Experiment 43").wait_for()
+    page.get_by_role("heading", name="Experiment 41").wait_for(state="detached")
+    assert [(row["strength"], row["operator"]) for row in rows(lab)[40:]] == [("430", "Ann"), ("failed", ""), ("", "")]
+
+
+def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab):
+    page = tab(served(lab).at("progress"), "Progress")
+    page.get_by_text("alone / ").first.wait_for(timeout=SLOW)
+    page.get_by_role("heading", name="Around the recommended setting").wait_for()
+    page.get_by_role("slider", name="temperature (°C)").locator("[tabindex]").press("ArrowLeft")
+    page.get_by_role("heading", name="Around your own setting").wait_for()
+    button(page, "Draw").click()
+    page.get_by_role("img", name="expected strength over temperature and time").wait_for(timeout=SLOW)
+    with page.expect_download() as download:
+        button(page, "Save strength over time as SVG").click()
+    assert download.value.suggested_filename == "strength over time.svg"
+    page.get_by_role("heading", name="Expected against measured").wait_for()
+    go(page, "Gaps")
+    page.get_by_role("button", name="row 2 · H01").first.click(timeout=SLOW)
+    page.get_by_role("heading", name="Data", level=1).wait_for()
+    page.locator('.ag-row[row-index="0"] .ag-cell-focus').wait_for()
