@@ -170,7 +170,7 @@ def test_json_and_csv_say_the_same_in_full(bomi, lab):
     assert row["why"] == advice["why"]
     best = json.loads(bomi("best", "lab.csv", "--format", "json")[1])
     assert best["seen"] == {
-        "row": 26, "recorded": {"temperature": "180", "time": "8", "cooling": "?", "quench": "oil"}, "outcome": 445.9,
+        "row": 26, "recorded": {"temperature": 180, "time": 8, "cooling": None, "quench": "oil"}, "outcome": 445.9,
     }  # fmt: skip
     assert set(best["recommended"]["setting"]) == {"temperature", "time", "cooling", "quench"}
 

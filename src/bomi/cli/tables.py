@@ -134,6 +134,15 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
         say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
 
 
+def new(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
+    """Write an empty table for a campaign.toml that is there: header, units, and room for the first experiments."""
+    from bomi.campaign.template import new_table
+
+    new_table(table, campaign)
+    show([{"file": str(table)}], shape, {"file": str(table)})
+    say(f"wrote {table}; then bomi suggest {table} --append")
+
+
 def withdraw(
     table: Table,
     ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of the suggestions.")] = None,

@@ -42,6 +42,7 @@ class _Number:
     step: float | None = field(default=None, kw_only=True)
     unit: str = field(default="", kw_only=True)
     default: float | None = field(default=None, kw_only=True)
+    decimals: int | None = field(default=None, kw_only=True, compare=False, repr=False)  # of what is suggested
 
     kind: ClassVar[str]
     width: ClassVar[int] = 1
@@ -143,11 +144,20 @@ class _Number:
         return min(max(number, self.low), self.high)
 
     def tidy(self, value: Known) -> Known:
-        """The value as one would set it: a continuous one to a millionth of its range (log scale: six digits)."""
+        """The value as one would set it: a continuous one to its decimals, or to a millionth of its range.
+
+        On a log scale it has two digits at least, or six.
+        """
         if self.step is not None:
             return value
-        size = float(value) if self.log else self.high - self.low
-        return min(max(round(float(value), 6 - math.floor(math.log10(size))), self.low), self.high)
+        return min(max(round(float(value), self.decimals_at(float(value))), self.low), self.high)
+
+    def decimals_at(self, value: float) -> int:
+        """How many decimals a value is rounded to."""
+        size = math.floor(math.log10(value if self.log else self.high - self.low))
+        if self.decimals is None:
+            return 6 - size
+        return max(self.decimals, 1 - size) if self.log else self.decimals
 
     def _level(self, index: int) -> Known:
         # Decimals, so that 0.1 + 2 * 0.1 is 0.3 and not a neighbour of it.
