@@ -14,6 +14,8 @@ import numpy as np
 
 from bomi.analysis import insight
 from bomi.campaign import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
+from bomi.campaign.digits import settable
+from bomi.campaign.template import new_table
 from bomi.errors import TableError
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
@@ -60,7 +62,7 @@ def study(experiments: Experiments, *, seed: int = 0) -> Study:
     """An optimizer that has been told the table."""
     campaign = experiments.campaign
     optimizer = Optimizer(
-        campaign.space,
+        settable(experiments),
         objective={objective.name: objective for objective in campaign.objectives},
         method=campaign.method or DEFAULT,
         seed=seed,
@@ -82,6 +84,8 @@ def suggest(
 
     While appending, the table is held from reading to writing: who asks at the same time gets other suggestions.
     """
+    if append and not table.exists():
+        new_table(table, campaign)
     known = read_campaign(table, campaign)
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomi import BomiError
-from bomi.space.cells import Interval, Normal, is_unknown, parse, text
+from bomi.space.cells import Interval, Normal, is_unknown, text
+from bomi.space.typed import parse
 
 numbers = st.floats(-1e100, 1e100)
 positive = st.floats(1e-100, 1e100)

@@ -149,7 +149,7 @@ def test_what_cannot_be_read_is_told(parameter, value, said):
         (lambda: Integer(0.5, 3), "whole"),
         (lambda: Categorical(["a"]), "two or more"),
         (lambda: Categorical(["a", "a"]), "two or more"),
-        (lambda: Categorical(["a", "NA"]), "unknown"),
+        (lambda: Categorical(["a", "?"]), "unknown"),
         (lambda: Categorical("ab"), "list"),
         (lambda: Space({}), "mapping"),
         (lambda: Space({"a": 3}), "'a'"),

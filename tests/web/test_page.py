@@ -30,7 +30,7 @@ def test_the_whole_loop(lab, served, tab):
     button(page, "Add all 2 to the table").click()
     page.get_by_role("heading", name="Experiment 42").wait_for()
     added = rows(lab)[40:]
-    assert [row["id"] for row in added] == ["41", "42"]
+    assert [row["id"] for row in added] == ["H41", "H42"]
     assert all(row["temperature"] == row["asked.temperature"] and row["strength"] == "" for row in added)
     assert lab.with_name("heat-treatment.csv.bak").read_bytes() == before
     # The first went as asked.

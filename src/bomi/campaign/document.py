@@ -12,7 +12,7 @@ from bomi.campaign.writing import toml_value
 from bomi.data.objectives import GOALS, MAXIMIZE, TARGET, Objective
 from bomi.errors import MethodError, Place, SpaceError
 from bomi.names import check_method
-from bomi.space import Categorical, Integer, Ordinal, Parameter, Real, Space
+from bomi.space import IDENTITY, Categorical, Integer, Ordinal, Parameter, Real, Space, cells
 from bomi.space.cells import Known
 from bomi.space.linear import Linear
 from bomi.space.numbers import LARGEST
@@ -20,8 +20,12 @@ from bomi.space.numbers import LARGEST
 TYPES = ("real", "integer", "categorical", "ordinal")
 SCALES = ("linear", "log")
 OUT_OF_BOUNDS = ("error", "keep")
+DECIMALS = (".", ",")
 _KEYS = {
-    "campaign": ("objective", "objectives", "parameters", "constraints", "method", "out_of_bounds"),
+    "campaign": (
+        *("objective", "objectives", "parameters", "constraints", "method"),
+        *("out_of_bounds", "decimal", "unknown", "id", "sheet"),
+    ),
     "objective": ("name", "goal", "target", "unit"),
     "one of objectives": ("goal", "target", "unit"),
     "method": ("name",),
@@ -40,6 +44,10 @@ class Meaning:
     objectives: tuple[Objective, ...]
     method: str | None
     out_of_bounds: str
+    decimal: str | None
+    unknown: tuple[str, ...]
+    id_column: str
+    sheet: str | None
 
 
 def meaning(document: Mapping[str, Any]) -> Meaning:
@@ -48,13 +56,16 @@ def meaning(document: Mapping[str, Any]) -> Meaning:
     whole = _Section((), document, faults)
     whole.check_keys("campaign")
     objectives, method, outside = _objectives(whole), _method(whole), _out_of_bounds(whole)
+    decimal = whole.text("decimal", "", ("", *DECIMALS))
+    unknown, identity, sheet = _unknown(whole), whole.text("id", IDENTITY), whole.text("sheet", "")
     specs = whole.section("parameters")
     parameters, constraints = _parameters(specs), _constraints(whole, list(specs.keys))
     if not specs.keys:
         whole.fault("there is no parameter; each needs a section such as [parameters.temperature]")
     if not faults:
         try:
-            return Meaning(Space(parameters, constraints=constraints), objectives, method, outside)
+            space = Space(parameters, constraints=constraints)
+            return Meaning(space, objectives, method, outside, decimal or None, unknown, identity, sheet or None)
         except SpaceError as error:
             whole.refuse(error)
     raise CampaignError.of(faults)
@@ -162,6 +173,14 @@ def _out_of_bounds(whole: _Section) -> str:
     if value not in OUT_OF_BOUNDS:
         whole.fault(f"out_of_bounds must be {_either(OUT_OF_BOUNDS)}, but got {_shown(value)}", "out_of_bounds")
     return str(value)
+
+
+def _unknown(whole: _Section) -> tuple[str, ...]:
+    words = whole.keys.get("unknown", [])
+    if isinstance(words, list) and all(isinstance(word, str | int | float) for word in words):
+        return tuple(cells.text(word) for word in words)
+    whole.fault(f'unknown must be a list of words, such as ["lost", "-999"], but got {_shown(words)}', "unknown")
+    return ()
 
 
 def _parameters(specs: _Section) -> dict[str, Parameter]:

@@ -23,8 +23,8 @@ from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot, assess
 from bomi.data.reading import is_failed, read_exclude
 from bomi.errors import CellError, FileError, Problem, TableError
-from bomi.space import EXCLUDE, Integer, Real, cells
-from bomi.space.cells import Interval, Normal
+from bomi.space import EXCLUDE, Integer, Real, cells, typed
+from bomi.space.cells import Censored, Interval, Normal
 
 
 @dataclass(frozen=True)
@@ -209,6 +209,6 @@ def other_problems(snapshot: Snapshot) -> list[Problem]:
 
 def _uncertain(text: str) -> bool:
     try:
-        return isinstance(cells.parse(text.replace(",", ".")), Normal | Interval)
+        return isinstance(typed.parse(text.replace(",", ".")), Normal | Interval | Censored)
     except CellError:
         return False

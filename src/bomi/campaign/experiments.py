@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import difflib
-import gc
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bomi.campaign import storage
-from bomi.campaign.sheet import NAMES, Sheet, load_sheet
+from bomi.campaign.columns import (
+    Echo,
+    Numbers,
+    Words,
+    declared_unit,
+    digest,
+    echoes,
+    unit_in_cells,
+    word_echoes,
+    words_for_unknown,
+)
+from bomi.campaign.marks import decide
+from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Row
 from bomi.data.reading import SHOWN_PROBLEMS, read_columns, read_exclude
 from bomi.errors import Problem, TableError
-from bomi.space import EXCLUDE, RESERVED, TAKEN, Categorical, Ordinal
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Categorical, Ordinal
 from bomi.space.cells import Interval, Normal
-
-_COMMA_NUMBER = re.compile(r"[-+\d,eE±./\s]+")
+from bomi.space.typed import Marks
 
 
 @dataclass(frozen=True)
@@ -31,11 +39,17 @@ class Experiments:
     campaign: Campaign
     sheet: Sheet
     rows: tuple[Row, ...]
+    echoes: tuple[Echo, ...] = ()  # what was read otherwise than it was typed
 
     @property
     def numbers(self) -> list[int]:
         """The line that each row begins at."""
         return self.sheet.numbers
+
+    def label(self, place: int) -> str:
+        """A row as people call it: by its id, where it has one, and by its line."""
+        identity, line = self.rows[place].id, f"row {self.numbers[place]}"
+        return f"{identity} ({line})" if identity else line
 
 
 @dataclass(frozen=True)
@@ -62,6 +76,22 @@ class Summary:
     columns: tuple[ColumnSummary, ...]
     broken: tuple[str, ...] = ()  # rows that break a constraint, and which
     excluded: int = 0
+    unmeasured: int = 0  # rows whose outcome will never be known
+    censored: int = 0  # rows of whose outcome only a limit is known
+
+    @property
+    def said(self) -> str:
+        """How many rows of each kind there are, in words."""
+        rest = {
+            "excluded": self.excluded,
+            "not measured": self.unmeasured,
+            "known only up to a limit and not learned from": self.censored,
+        }
+        more = "".join(f", {count} {what}" for what, count in rest.items() if count)
+        return (
+            f"{self.rows} rows, {self.outcomes} with an outcome, {self.pending} pending, {self.failed} failed{more}; "
+            f"{self.complete} with every input known"
+        )
 
 
 def summarize(experiments: Experiments) -> Summary:
@@ -83,12 +113,25 @@ def summarize(experiments: Experiments) -> Summary:
     pending, failed = sum(row.pending for row in rows), sum(row.failed for row in rows)
     complete, outcomes = sum(row.complete for row in rows), sum(bool(row.outcomes) for row in rows)
     broken = [
-        f"row {number} breaks the constraint {one}: it has {one.total(_numbers(row)):.10g}"
-        for number, row in lines
+        f"{experiments.label(place)} breaks the constraint {one}: it has {one.total(_numbers(row)):.10g}"
+        for place, row in enumerate(experiments.rows)
+        if not row.excluded
         for one in experiments.campaign.space.broken(row.recorded)
     ]
-    excluded = len(experiments.rows) - len(rows)
-    return Summary(len(experiments.rows), outcomes, pending, failed, complete, tuple(columns), tuple(broken), excluded)
+    unmeasured = sum(bool(row.unmeasured) and not row.tried and not row.censored for row in rows)
+    censored = sum(bool(row.censored) and not row.tried for row in rows)
+    return Summary(
+        len(experiments.rows),
+        outcomes,
+        pending,
+        failed,
+        complete,
+        tuple(columns),
+        tuple(broken),
+        len(experiments.rows) - len(rows),
+        unmeasured,
+        censored,
+    )
 
 
 def _numbers(row: Row) -> dict[str, float]:
@@ -102,39 +145,25 @@ def read_experiments(path: Path, campaign: Campaign) -> Experiments:
 
 def parse_experiments(path: Path, content: bytes, campaign: Campaign) -> Experiments:
     """The checked table in the content of a file."""
-    with _uncollected():
-        return check(load_sheet(path, content, column_names(campaign)), campaign)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without looking for cycles among millions of new cells, which have none: a quarter less time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
+    with storage.uncollected():
+        return check(load_sheet(path, content, column_names(campaign), sheet=campaign.sheet), campaign)
 
 
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     """The sheet, if it fits the campaign."""
     needed = (*campaign.space.names, *campaign.outcomes)
     defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
-    problems = [*_header_problems(sheet, [name for name in needed if name not in defaults]), *_width_problems(sheet)]
-    numeric = number_columns(campaign)
-    decimal = sheet.decimal(numeric)
-    if decimal is None:
-        problems.append(
-            Problem(sheet.header_number, "", "below are both decimal commas and decimal points; use one of them")
-        )
+    problems = [*_header_problems(sheet, needed, defaults), *_width_problems(sheet)]
+    reading = readers(sheet, campaign)
+    problems += [Problem(sheet.header_number, name, question) for name, question in reading.questions.items()]
     blank = [""] * len(sheet.rows)
     columns: dict[str, Sequence[object]] = dict.fromkeys(needed, blank)
     columns |= {name: sheet.columns[name] for name in column_names(campaign) if name in sheet.columns}
-    if decimal == ",":
-        columns |= {name: [_with_point(cell) for cell in sheet.columns.get(name, blank)] for name in numeric}
+    columns |= reading.columns
+    if campaign.id_column in sheet.columns:
+        columns[IDENTITY] = sheet.columns[campaign.id_column]
     rows: Sequence[Row] = ()
+    odd: dict[str, Counter[str]] = {}
     try:
         rows = read_columns(
             _without_excluded(columns),
@@ -142,12 +171,61 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
             campaign.outcomes,
             keep_outside=campaign.out_of_bounds == "keep",
             labels=sheet.numbers,
+            readers=reading.readers,
+            odd=odd,
         )
     except TableError as error:
         problems += sorted(error.problems, key=lambda problem: int(str(problem.row)))
     if problems:
         raise table_error(sheet.path, problems)
-    return Experiments(campaign, sheet, tuple(rows))
+    return Experiments(campaign, sheet, tuple(rows), tuple(_echoes(campaign, reading, odd)))
+
+
+@dataclass(frozen=True)
+class ColumnReaders:
+    """How each column is read, and what somebody has to say before it can be."""
+
+    readers: Mapping[str, Numbers | Words]
+    columns: Mapping[str, list[float | str]]  # with plain numbers as numbers
+    marks: Mapping[str, Marks]
+    questions: Mapping[str, str]
+
+
+def readers(sheet: Sheet, campaign: Campaign) -> ColumnReaders:
+    """A reader for each column of the campaign, from the whole table."""
+    numeric = {name: sheet.columns[name] for name in number_columns(campaign) if name in sheet.columns}
+    decision = decide(numeric, separator=sheet.separator, declared=campaign.decimal)
+    questions, unknown = dict(decision.questions), words_for_unknown(campaign.unknown)
+    made: dict[str, Numbers | Words] = {}
+    columns: dict[str, list[float | str]] = {}
+    objectives = {objective.name: objective for objective in campaign.objectives}
+    for name, column in numeric.items():
+        own = name.removeprefix(RESERVED).removesuffix(ERROR) if name not in objectives else name
+        said = (objectives.get(own) or campaign.space.parameters.get(own) or campaign.objectives[0]).unit
+        unit = declared_unit(name, sheet.units, said) or declared_unit(own, sheet.units)
+        marks = decision.marks[name]
+        read = digest(column, Numbers(marks, unit, unknown))
+        if not unit:
+            typed_in = unit_in_cells(read, marks)
+            unit = typed_in.unit
+            if typed_in.question and name not in questions:
+                questions[name] = typed_in.question
+        made[name], columns[name] = Numbers(marks, unit, unknown), read.cells
+    for name, parameter in campaign.space.parameters.items():
+        if isinstance(parameter, Categorical | Ordinal):
+            for title in (name, RESERVED + name):
+                made[title] = Words(parameter, made.get(title, Numbers()), unknown)  # type: ignore[arg-type]
+    return ColumnReaders(made, columns, decision.marks, questions)
+
+
+def _echoes(campaign: Campaign, reading: ColumnReaders, odd: Mapping[str, Mapping[str, int]]) -> Iterator[Echo]:
+    """What was read otherwise than it was typed, column by column."""
+    for name in (*campaign.space.names, *campaign.outcomes):
+        reader, parameter = reading.readers.get(name), campaign.space.parameters.get(name)
+        if isinstance(reader, Words):
+            yield from word_echoes(name, reader, odd.get(name, {}))
+        elif isinstance(reader, Numbers):
+            yield from echoes(name, reader, odd.get(name, {}), parameter)
 
 
 def _without_excluded(columns: Mapping[str, Sequence[object]]) -> Mapping[str, Sequence[object]]:
@@ -164,17 +242,22 @@ def _without_excluded(columns: Mapping[str, Sequence[object]]) -> Mapping[str, S
 # --- what can be wrong ---------------------------------------------------------------------------------------------
 
 
-def _header_problems(sheet: Sheet, needed: Sequence[str]) -> Iterator[Problem]:
+def _header_problems(sheet: Sheet, needed: Sequence[str], defaults: Collection[str]) -> Iterator[Problem]:
     spare = [name for name in sheet.columns if name not in needed]
     for name in needed:
-        if name not in sheet.columns:
-            near = difflib.get_close_matches(name, spare, n=1) or [n for n in spare if n.lower() == name.lower()]
-            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, sheet.columns))}"
-            yield Problem(
-                sheet.header_number,
-                name,
-                f"the campaign names it, but the table (read as {NAMES[sheet.separator]}-separated) lacks it; {hint}",
-            )
+        if name in sheet.columns:
+            continue
+        alike = [n for n in spare if n.lower() == name.lower()]
+        near = alike or difflib.get_close_matches(name, spare, n=1, cutoff=0.85 if name in defaults else 0.6)
+        if name in defaults and not near:
+            continue
+        hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, sheet.columns))}"
+        beside = "; its default would stand in for it" if name in defaults else ""
+        yield Problem(
+            sheet.header_number,
+            name,
+            f"the campaign names it, but the table (read as {sheet.written}) lacks it{beside}; {hint}",
+        )
     for name in sheet.doubled:
         yield Problem(sheet.header_number, name, "more than one column has this name; rename or remove one")
 
@@ -206,7 +289,7 @@ def _where(problem: Problem) -> str:
 def column_names(campaign: Campaign) -> list[str]:
     """The columns that mean something to a campaign."""
     beside = (*(RESERVED + name for name in campaign.space.names), *(name + ERROR for name in campaign.outcomes))
-    return [*TAKEN, *campaign.space.names, *campaign.outcomes, *beside]
+    return [campaign.id_column, EXCLUDE, *campaign.space.names, *campaign.outcomes, *beside]
 
 
 def number_columns(campaign: Campaign) -> list[str]:
@@ -219,8 +302,3 @@ def number_columns(campaign: Campaign) -> list[str]:
     ]
     outcomes = [*campaign.outcomes, *(name + ERROR for name in campaign.outcomes)]
     return [*parameters, *outcomes, *(RESERVED + name for name in parameters)]
-
-
-def _with_point(cell: str) -> str:
-    """A number with a decimal comma as one with a point; anything else as it is typed."""
-    return cell.replace(",", ".") if "," in cell and _COMMA_NUMBER.fullmatch(cell) else cell

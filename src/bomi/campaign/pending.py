@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bomi.campaign import storage
-from bomi.campaign.experiments import Experiments, number_columns, parse_experiments, table_error
+from bomi.campaign.experiments import Experiments, parse_experiments, readers, table_error
 from bomi.campaign.toml import Campaign
 from bomi.data.observations import Observations, Row
-from bomi.errors import FileError, Problem
+from bomi.errors import Problem
 from bomi.space import RESERVED, cells
 from bomi.space.cells import Known
 
@@ -67,8 +67,7 @@ def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
     with storage.locked(path):
         content = storage.read_bytes(path)
         experiments = parse_experiments(path, content, campaign)
-        if experiments.sheet.lines is None:
-            raise FileError(f"{path} is a workbook, which is only read; save it as CSV to have it written to")
+        experiments.sheet.append([], [])  # what cannot be written to is told before anything is computed
         yield Ledger(experiments, content)
 
 
@@ -86,13 +85,12 @@ def withdraw(path: Path, campaign: Campaign, ids: Sequence[str] = (), numbers: S
 
 def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]], ids: Sequence[str]) -> bytes:
     sheet, campaign = experiments.sheet, experiments.campaign
-    comma = sheet.decimal(number_columns(campaign)) == ","
+    marks = readers(sheet, campaign).marks if sheet.lines is not None else {}
     rows = []
     for identity, setting in zip(ids, settings, strict=True):
         typed = {name: cells.text(setting[name]) for name in campaign.space.names}
-        if comma:
-            typed |= {name: typed[name].replace(".", ",") for name in number_columns(campaign) if name in typed}
-        rows.append({"id": identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
+        typed |= {name: text.replace(".", marks[name].decimal) for name, text in typed.items() if name in marks}
+        rows.append({campaign.id_column: identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
     return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
 
 

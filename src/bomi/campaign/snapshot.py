@@ -66,7 +66,7 @@ def assess(given: Snapshot) -> Snapshot:
     names: Collection[str] = column_names(known) if known else ()
     if given.content is not None:
         try:
-            sheet = load_sheet(given.table, given.content, names)
+            sheet = load_sheet(given.table, given.content, names, sheet=known.sheet if known else None)
         except FileError as error:
             table_fault = str(error)
     experiments: Experiments | None = None

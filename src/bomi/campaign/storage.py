@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import sys
@@ -156,3 +157,15 @@ def _reported(path: Path, done: str) -> Iterator[None]:
         if isinstance(error, FileError):
             raise
         raise FileError(f"{str(path)!r} cannot be the name of a file: {error}") from None
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without looking for cycles among millions of new cells, which have none: a quarter less time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
-from bomi.campaign.toml import Campaign
-from bomi.space import IDENTITY
+from bomi.campaign import storage
+from bomi.campaign.toml import NAME, Campaign
+from bomi.campaign.workbook import READERS
+from bomi.errors import FileError
+from bomi.space.units import find, in_header
 
 EXAMPLE_TABLE = """\
 id,temperature,time,quench,strength,note
@@ -46,7 +50,26 @@ values = ["oil", "water", "air"]
 
 
 def empty_table(campaign: Campaign) -> str:
-    """The header of a campaign's table, without a row yet."""
+    """The header of a campaign's table, with a row of units where the names have none, and no experiment yet."""
+    units = {name: p.unit for name, p in campaign.space.parameters.items()}
+    units |= {objective.name: objective.unit for objective in campaign.objectives}
+    names = [campaign.id_column, *units, "note"]
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow([IDENTITY, *campaign.space.names, *campaign.outcomes, "note"])
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    shown = {name: unit for name, unit in units.items() if unit and not in_header(name) and find(unit)}
+    if len(shown) > 1:
+        writer.writerow([f"[{shown[name]}]" if name in shown else "" for name in names])
     return text.getvalue()
+
+
+def new_table(table: Path, campaign: Path | None = None) -> None:
+    """Write an empty table for the campaign beside it, or for the one given; a table that is there is left alone."""
+    path = table.parent / NAME if campaign is None else campaign
+    if table.exists():
+        raise FileError(f"{table} is there already and was left as it is")
+    if table.suffix.lower() in READERS:
+        raise FileError(f"a new table is a text file; call it {table.stem}.csv")
+    if not path.exists():
+        raise FileError(f"there is no file {table}, and no {path} to make one from")
+    storage.replace_bytes(table, empty_table(Campaign.read(path)).encode())

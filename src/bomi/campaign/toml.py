@@ -15,7 +15,7 @@ from bomi.campaign.sheet import is_formula
 from bomi.campaign.writing import campaign_text
 from bomi.data.objectives import Objective, check_names
 from bomi.errors import FileError, Place, SpaceError
-from bomi.space import RESERVED, TAKEN, Categorical, Ordinal, Space, cells
+from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Ordinal, Space, cells
 
 NAME = "campaign.toml"
 LIMIT = 2**20  # bytes
@@ -29,6 +29,10 @@ class Campaign:
     objectives: tuple[Objective, ...]
     method: str | None = None
     out_of_bounds: str = "error"
+    decimal: str | None = None  # the decimal mark of the table, where the table itself does not tell
+    unknown: tuple[str, ...] = ()  # more words that say that nobody knows
+    id_column: str = IDENTITY
+    sheet: str | None = None  # of a workbook
 
     def __post_init__(self) -> None:
         if faults := list(self._faults()):
@@ -136,6 +140,6 @@ def from_document(path: Path, document: Mapping[str, Any]) -> Campaign:
     """The campaign of sections and keys; every problem is told at once, with the path."""
     try:
         means = meaning(document)
-        return Campaign(means.space, means.objectives, means.method, means.out_of_bounds)
+        return Campaign(**vars(means))
     except CampaignError as error:
         raise CampaignError.of(error.faults, path) from None

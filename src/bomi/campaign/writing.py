@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bomi.space import Categorical, Integer, Ordinal, Parameter, cells
+from bomi.space import IDENTITY, Categorical, Integer, Ordinal, Parameter, cells
 from bomi.space.cells import Known
 from bomi.space.linear import Linear
 
@@ -22,6 +22,7 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
         "# What bomi may vary, and what it should reach. Edit it, then: bomi check TABLE",
         '# out_of_bounds = "keep"  # to admit rows outside the ranges below; suggestions stay inside',
         *([f'out_of_bounds = "{campaign.out_of_bounds}"'] if campaign.out_of_bounds != "error" else []),
+        *_table_lines(campaign),
     ]
     for objective in campaign.objectives:
         single = len(campaign.objectives) == 1
@@ -44,6 +45,18 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
     if unused:
         lines += ["", f"# Columns that are kept but not used: {', '.join(map(toml_value, unused))}"]
     return "\n".join(lines) + "\n"
+
+
+def _table_lines(campaign: Campaign) -> list[str]:
+    """How the table is to be read, where it does not say so itself."""
+    mark, words = campaign.decimal, ", ".join(map(toml_value, campaign.unknown))
+    return [
+        *([f"decimal = {toml_value(mark)}  # 1{mark}250 is one and a quarter"] if mark else []),
+        *([f"unknown = [{words}]  # cells that say that nobody knows"] if words else []),
+        *([f"id = {toml_value(campaign.id_column)}  # the column that names the experiments"]
+          if campaign.id_column != IDENTITY else []),
+        *([f"sheet = {toml_value(campaign.sheet)}"] if campaign.sheet else []),
+    ]  # fmt: skip
 
 
 def _parameter_lines(parameter: Parameter) -> list[str]:

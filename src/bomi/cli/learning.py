@@ -14,6 +14,7 @@ from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
 from bomi.errors import BomiError
 from bomi.results import by_name
 from bomi.space import cells
+from bomi.space.cells import Cell, Known
 
 
 def suggest(
@@ -85,7 +86,7 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     documents = []
     for place, one in enumerate(found, 1):
         setting, predicted = one.best.setting, one.best.predicted
-        recorded = {name: cells.text(cell) for name, cell in one.recorded.items()}
+        recorded = {name: _plainly(cell) for name, cell in one.recorded.items()}
         if setting is not None:
             what = f"recommended {place}" if several else "recommended"
             records.append({"what": what, **setting, **_expected(predicted, outcomes)})
@@ -104,6 +105,11 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     show(records, shape, documents if several else documents[0])
     for note in {one.best.note for one in found if one.best.note}:
         say(note)
+
+
+def _plainly(cell: Cell) -> Known | None:
+    """A cell in JSON: a number as a number, an uncertain value as a text, nothing where nobody knows."""
+    return cell if cell is None or isinstance(cell, Known) else cells.text(cell)
 
 
 def _expected(predicted: Any, outcomes: Sequence[str]) -> dict[str, float | None]:

@@ -37,7 +37,13 @@ def show(
             table.add_column(Text(name), justify="right" if numeric else "left")
         for record in records:
             table.add_row(*(Text(_text(value)) for value in record.values()))
-        console().print(table)
+        screen = console()
+        if screen.is_terminal and screen.measure(table).minimum > screen.width:
+            for record in records:  # a narrow terminal: one line for each value
+                wide = max(map(len, record))
+                typer.echo("\n".join(f"{name:<{wide}}  {_text(value)}" for name, value in record.items()) + "\n")
+        else:
+            screen.print(table)
 
 
 def _show_csv(records: Sequence[Mapping[str, Any]]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -20,11 +22,16 @@ def init(
     objective: Annotated[
         list[str] | None,
         typer.Option(
-            help="The outcome's column; the last one of numbers if not given. Once for each of several outcomes; "
+            help="The outcome's column, if it is not plain. Once for each of several outcomes; "
             "NAME=minimize and NAME=7.5 say that less, or that value, is wanted."
         ),
     ] = None,
     minimize: Annotated[bool, typer.Option("--minimize", help="Less of the outcome is better.")] = False,
+    parameters: Annotated[
+        str | None, typer.Option(metavar="A,B,C", help="The columns that are set, and no others.")
+    ] = None,
+    decimal: Annotated[str | None, typer.Option(metavar="MARK", help="The decimal mark of the table, . or ,")] = None,
+    sheet: Annotated[str | None, typer.Option(help="The sheet of a workbook; the first with a table.")] = None,
     campaign: Config = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a campaign file that is there.")] = False,
     shape: Shape = Format.table,
@@ -32,10 +39,15 @@ def init(
     """Write a campaign.toml guessed from your table, for you to edit."""
     from bomi.campaign import write_guess
 
-    goal = "minimize" if minimize else "maximize"
-    wanted = dict(_wanted(text, goal) for text in objective) if objective else None
-    with working("reading the table"):
-        path, guess = write_guess(table, campaign, objective=wanted, goal=goal, force=force)
+    goal = "minimize" if minimize else None
+    asked: dict[str, Any] = {
+        "objective": dict(_wanted(text, goal) for text in objective) if objective else None,
+        "decimal": _mark(decimal),
+    }
+    names = [name.strip() for name in parameters.split(",")] if parameters else None
+    path, guess = _asking(
+        lambda said: write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=force, **said), asked
+    )
     made = guess.campaign
     records = [
         {
@@ -47,19 +59,45 @@ def init(
         }
         for name, parameter in made.space.parameters.items()
     ]
+    columns = [{"column": column.name, "taken for": column.role, "why": guess.why(column)} for column in guess.columns]
     document: dict[str, object] = {
         "file": str(path), "objective": made.objective, "goal": made.goal, "parameters": records,
-        "unused": list(guess.unused),
+        "unused": list(guess.unused), "columns": columns, "notes": list(guess.sheet_notes),
     }  # fmt: skip
     if len(made.objectives) > 1:
         document["objectives"] = [vars(one) for one in made.objectives]
-    show(records, shape, document, title=made.wish)
-    say(f"wrote {path}: look at the ranges, above all; then bomi check {table}")
-    if guess.unused:
-        say(f"columns kept but not used: {', '.join(guess.unused)}")
+    if shape is Format.table:
+        show(columns, shape, title=made.wish)
+    else:
+        show(records, shape, document)
+    for note in guess.sheet_notes:
+        say(note)
+    say(f"wrote {path}: look at the goal and the ranges, above all; then bomi check {table}")
 
 
-def _wanted(text: str, goal: str) -> tuple[str, str | tuple[str, float]]:
+def _asking(make: Callable[[dict[str, Any]], Any], said: dict[str, Any]) -> Any:
+    """Make something; what it is unsure of is asked on a terminal, with the likeliest answer, and told elsewhere."""
+    from bomi.campaign.guess import UnsureError
+
+    while True:
+        try:
+            with working("reading the table"):
+                return make(said)
+        except UnsureError as unsure:
+            key = unsure.option.removeprefix("--")
+            if not (sys.stdin.isatty() and sys.stderr.isatty()) or said.get(key) is not None:
+                raise
+            say(str(unsure))
+            said = {**said, key: typer.prompt(f"{key}", default=unsure.answers[0], err=True)}
+
+
+def _mark(decimal: str | None) -> str | None:
+    if decimal not in (None, ".", ","):
+        raise BomiError(f"--decimal must be . or , but got {decimal!r}")
+    return decimal
+
+
+def _wanted(text: str, goal: str | None) -> tuple[str, str | tuple[str, float] | None]:
     """An outcome and its goal: `yield`, `impurity=minimize` or `pH=7.0`."""
     name, equals, wish = (part.strip() for part in text.rpartition("="))
     if equals and wish in ("maximize", "minimize"):
@@ -73,7 +111,7 @@ def _wanted(text: str, goal: str) -> tuple[str, str | tuple[str, float]]:
 def check(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
     """Say what is wrong with a table, by row and column, or how much of it is known."""
     from bomi.campaign import Campaign, campaign_path, read_experiments, summarize
-    from bomi.campaign.sheet import NAMES
+    from bomi.campaign.doubts import doubts
 
     with working("reading the table"):
         path = campaign_path(table, campaign)
@@ -82,19 +120,27 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
         summary, sheet = summarize(experiments), experiments.sheet
     records = [vars(column) for column in summary.columns]
     counts = {name: value for name, value in vars(summary).items() if name != "columns"}
-    notes = [*sheet.notes, *counts.pop("broken")]
-    document = {"file": str(table), **counts, "columns": records, "notes": notes}
+    notes = [*sheet.notes, *map(str, experiments.echoes), *counts.pop("broken")]
+    found = doubts(experiments)
+    document = {"file": str(table), **counts, "columns": records, "notes": notes, "doubts": found}
     show(records, shape, document)
-    written = f"{NAMES[sheet.separator]}-separated" if sheet.lines is not None else "a workbook"
-    say(
-        f"{table} is fine ({written}): {summary.rows} rows, {summary.outcomes} with an outcome, {summary.pending} "
-        f"pending, {summary.failed} failed{f', {summary.excluded} excluded' if summary.excluded else ''}; "
-        f"{summary.complete} with every input known"
-    )
+    beside = ", but look at what follows" if found else ""
+    say(f"{table} is fine{beside} ({sheet.written}): {summary.said}")
+    for doubt in found[:SHOWN_NOTES]:
+        say(f"but {doubt}")
     for note in notes[:SHOWN_NOTES]:
         say(f"{table}: {note}")
     if len(notes) > SHOWN_NOTES:
         say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
+
+
+def new(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
+    """Write an empty table for a campaign.toml that is there: header, units, and room for the first experiments."""
+    from bomi.campaign.template import new_table
+
+    new_table(table, campaign)
+    show([{"file": str(table)}], shape, {"file": str(table)})
+    say(f"wrote {table}; then bomi suggest {table} --append")
 
 
 def withdraw(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -9,20 +10,22 @@ from typing import TYPE_CHECKING
 from bomi.data.objectives import ERROR
 from bomi.errors import TableError
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, Space
-from bomi.space.cells import Cell, Interval, Known, Normal
+from bomi.space.cells import Cell, Censored, Interval, Known, Normal
 
 if TYPE_CHECKING:
     import pandas as pd
 
 EXACT = 2**53  # the whole numbers up to here are floats too
 FAILED = "failed"  # in the cell of an outcome: the experiment was made and gave none
+UNMEASURED = "n/a"  # the experiment was made, and its outcome will never be known
 
 
 @dataclass(frozen=True)
 class Row:
     """One experiment. `asked` holds what was asked for, where known; without any outcome it is pending, or failed.
 
-    An excluded row stays in the table, and nothing is learned from it.
+    An excluded row stays in the table, and nothing is learned from it. Of a censored outcome only a limit is known: it
+    is kept, but nothing is learned from it yet.
     """
 
     recorded: Mapping[str, Cell]
@@ -33,11 +36,13 @@ class Row:
     errors: Mapping[str, float] = field(default_factory=dict)  # known standard errors of outcomes
     failed: bool = False
     excluded: bool = False
+    censored: Mapping[str, Censored] = field(default_factory=dict)  # outcomes known only up to a limit
+    unmeasured: tuple[str, ...] = ()  # outcomes that will never be known
 
     @property
     def pending(self) -> bool:
         """Whether its outcome is still awaited."""
-        return not self.outcomes and not self.failed and not self.excluded
+        return not (self.outcomes or self.failed or self.excluded or self.censored or self.unmeasured)
 
     @property
     def tried(self) -> bool:
@@ -53,6 +58,13 @@ class Row:
     def complete(self) -> bool:
         """Whether every input is known exactly."""
         return not any(cell is None or isinstance(cell, Normal | Interval) for cell in self.recorded.values())
+
+
+def _outcome(row: Row, name: str) -> object:
+    """The cell of an outcome."""
+    if row.failed or name in row.unmeasured:
+        return FAILED if row.failed else UNMEASURED
+    return str(row.censored[name]) if name in row.censored else row.outcomes.get(name)
 
 
 def default_of(space: Space, name: str) -> Known | None:
@@ -120,7 +132,8 @@ class Observations:
                 keys.append(key)
                 continue
             old = merged[place]
-            if old.failed or row.outcomes.keys() & old.outcomes.keys() or (old.outcomes and not row.outcomes):
+            known_now, known_before = {**row.outcomes, **row.censored}, {**old.outcomes, **old.censored}
+            if old.failed or known_now.keys() & known_before.keys() or (known_before and not known_now):
                 raise TableError(f"the experiment with id {row.id!r} has been told already")
             merged[place] = replace(
                 row,
@@ -129,6 +142,7 @@ class Observations:
                 outcomes={**old.outcomes, **row.outcomes},
                 errors={**old.errors, **row.errors},
                 excluded=old.excluded or row.excluded,
+                censored={**old.censored, **row.censored},
             )
             keys[place] = key
         return replace(
@@ -150,12 +164,14 @@ class Observations:
         return replace(self, rows=tuple(rows), keys=tuple(keys), withdrawn=withdrawn)
 
     def fresh_id(self) -> str:
-        """A short id that no row has or had."""
-        taken = {row.id for row in self.rows} | self.withdrawn
-        number = len(self.rows) + 1
-        while str(number) in taken:
+        """A short id that no row has or had, in the style of the last one: H41 after H40."""
+        told = [row.id for row in self.rows if row.id is not None]
+        taken = {*told, *self.withdrawn}
+        style = re.fullmatch(r"(\D*)(\d{1,9})", told[-1]) if told else None
+        prefix, width, number = (style[1], len(style[2]), int(style[2])) if style else ("", 1, len(self.rows))
+        while (identity := f"{prefix}{number + 1:0{width}d}") in taken:
             number += 1
-        return str(number)
+        return identity
 
     def columns(self) -> dict[str, list[object]]:
         """The table by columns, as `read_columns` takes it back."""
@@ -165,7 +181,7 @@ class Observations:
             if default_of(self.space, name) is not None:  # a blank would be taken for it
                 table[name] = ["?" if cell is None else cell for cell in table[name]]
         for name in self.objectives:
-            table[name] = [FAILED if row.failed else row.outcomes.get(name) for row in self.rows]
+            table[name] = [_outcome(row, name) for row in self.rows]
             if any(name in row.errors for row in self.rows):
                 table[name + ERROR] = [row.errors.get(name) for row in self.rows]
         for name in self.space.names:

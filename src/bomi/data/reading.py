@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bomi.data.objectives import ERROR
-from bomi.data.observations import FAILED, Row, default_of
+from bomi.data.observations import FAILED, UNMEASURED, Row, default_of
 from bomi.errors import CellError, Problem, TableError, shown
-from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Array, Integer, Parameter, Real, Space, cells
-from bomi.space.cells import Cell, Interval, Known, Normal
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Array, Integer, Parameter, Real, Space, cells, typed
+from bomi.space.cells import Cell, Censored, Interval, Known, Normal
 from bomi.space.numbers import LARGEST, limit, unwrapped
+from bomi.space.typed import STRICT
 
 SHOWN_PROBLEMS = 20
 NO = frozenset({"no", "n", "false", "0"})  # in the column `exclude`, beside a blank
 ALIKE = 0.8  # of 1: names so alike that one is taken for a misspelling of the other
+FAILED_WORDS = frozenset({
+    "failed", "fail", "failure", "fehlgeschlagen", "fehlversuch", "misslungen", "gescheitert", "échec", "echec",
+    "échoué", "raté", "fallido", "fallo", "falló", "fracaso", "fallito",
+})  # fmt: skip
+PENDING_WORDS = frozenset(
+    {"", "?", "??", "nan", "<na>", "null", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "to be determined", "pending"}
+)  # in the cell of an outcome: it is still awaited
+EXPECTED = "expected a finite number, 5±1, <5, a blank for pending, n/a for not measured, or 'failed'"
 _ANY_NUMBER = Real(-1.0, 1.0)  # reads a number in all its spellings; its bounds are not looked at
 
 
@@ -48,7 +58,7 @@ def read_outcome(value: object) -> float | None:
     if cells.is_unknown(value):
         return None
     try:
-        outcome = _ANY_NUMBER.read(value)
+        outcome = None if isinstance(value, Censored) else _ANY_NUMBER.read(value)
     except CellError:
         outcome = None
     if not isinstance(outcome, float):
@@ -57,6 +67,27 @@ def read_outcome(value: object) -> float | None:
             f"expected a finite number{limit(number)}, a blank for pending or 'failed', but got {shown(value)}"
         )
     return outcome
+
+
+def read_told(value: object, read: Callable[[str], object] = typed.parse) -> float | Normal | Censored | str | None:
+    """What the cell of an outcome tells: a number, one with its standard error, a limit, failed, not measured, or None.
+
+    None is for an outcome that is still awaited.
+    """
+    if not isinstance(value, str):
+        return value if isinstance(value, Normal | Censored) else read_outcome(value)
+    word = value.strip().lower()
+    if word in FAILED_WORDS or word in PENDING_WORDS:
+        return FAILED if word in FAILED_WORDS else None
+    try:
+        told = read(value)
+    except CellError as error:
+        raise CellError(str(error).replace(typed.EXPECTED, EXPECTED)) from None
+    if told is None:
+        return UNMEASURED
+    if isinstance(told, Interval):
+        return Censored(told.low, told.high)
+    return told if isinstance(told, Normal | Censored) else read_outcome(told)
 
 
 def read_error(value: object) -> float | None:
@@ -84,7 +115,7 @@ def read_exclude(value: object) -> bool:
 
 def is_failed(value: object) -> bool:
     """Whether a cell of an outcome says that the experiment failed."""
-    return isinstance(value, str) and value.strip().lower() == FAILED
+    return isinstance(value, str) and value.strip().lower() in FAILED_WORDS
 
 
 def read_columns(
@@ -94,12 +125,16 @@ def read_columns(
     *,
     keep_outside: bool = False,
     labels: Sequence[object] | None = None,
+    readers: Mapping[str, Callable[[str], object]] | None = None,
+    odd: dict[str, Counter[str]] | None = None,
 ) -> list[Row]:
     """The rows of a table given by columns; TableError names every problem with its row and column.
 
     Columns: each parameter, each objective, optionally `id`, `asked.<parameter>`, `<objective>.sd` and `exclude`;
-    others are kept as they are.
+    others are kept as they are. A reader turns the texts of a column into what a parameter reads. Into `odd` go the
+    texts of each column, with how often they come; plain numbers are better given as numbers.
     """
+    readers = readers or {}
     objectives = (objectives,) if isinstance(objectives, str) else tuple(objectives)
     asked_names = {RESERVED + name: name for name in space.names}
     error_names = {name + ERROR: name for name in objectives}
@@ -124,10 +159,14 @@ def read_columns(
 
     def column(name: str, read: Any, low: float = 0.0, high: float = -1.0) -> list[Any]:
         values: list[Any] = []
-        typed: dict[str, Any] = {}  # blanks and categories come again and again
-        plain = cells.PLAIN.fullmatch
+        told: dict[str, Any] = {}  # blanks and categories come again and again
+        counts: Counter[str] = Counter()
+        plain = STRICT.plain.fullmatch if name not in readers else lambda text: None
         for label, value in zip(labels, columns[name], strict=True):
-            # Nearly every cell of a large table is a typed number within bounds: no more than this for it.
+            # Nearly every cell of a large table is a number within bounds: no more than this for it.
+            if value.__class__ is float and low <= value <= high:
+                values.append(value)
+                continue
             if value.__class__ is str and plain(value) and low <= (number := float(value)) <= high:
                 values.append(number)
                 continue
@@ -135,25 +174,35 @@ def read_columns(
                 if not isinstance(value, str):
                     values.append(read(value))
                     continue
-                if value not in typed:
-                    typed[value] = read(value)
-                values.append(typed[value])
+                counts[value] += 1
+                key = value if value.__class__ is str else value + "\0"  # a workbook's number, or a text like it
+                if key not in told:
+                    told[key] = read(value)
+                values.append(told[key])
             except CellError as error:
                 problems.append(Problem(label, name, str(error)))
                 values.append(None)
+        if odd is not None:
+            odd[name] = counts
         return values
+
+    def understood(name: str, value: object) -> object:
+        return readers[name](value) if name in readers and isinstance(value, str) else value
 
     columns = {**{name: [None] * count for name in space.names}, **columns}
     recorded = {
         name: column(
             name,
-            lambda value, p=p: read_cell(p, value, keep_outside=keep_outside),
+            lambda value, name=name, p=p: read_cell(p, understood(name, value), keep_outside=keep_outside),
             *((p.low, p.high) if isinstance(p, Real) else ()),
         )
         for name, p in space.parameters.items()
     }
     asked = {
-        name: column(title, lambda value, p=space.parameters[name]: _read_asked(p, value, keep_outside))
+        name: column(
+            title,
+            lambda value, title=title, p=space.parameters[name]: _read_asked(p, understood(title, value), keep_outside),
+        )
         for title, name in asked_names.items()
         if title in columns
     }
@@ -167,13 +216,24 @@ def read_columns(
                     except CellError as error:
                         problems.append(Problem(label, name, f"the default {error}"))
     outcomes = {
-        name: column(name, lambda value: FAILED if is_failed(value) else read_outcome(value), -LARGEST, LARGEST)
+        name: column(name, lambda value, name=name: read_told(value, readers.get(name, typed.parse)), -LARGEST, LARGEST)
         for name in objectives
     }
-    errors = {name: column(title, read_error, 0.0, LARGEST) for title, name in error_names.items() if title in columns}
+    errors = {
+        name: column(title, lambda value, title=title: read_error(understood(title, value)), 0.0, LARGEST)
+        for title, name in error_names.items()
+        if title in columns
+    }
+    for objective, cells_told in outcomes.items():
+        for i, told in enumerate(cells_told):
+            if isinstance(told, Normal):  # 5±1 brings its standard error with it
+                spread = errors.setdefault(objective, [None] * count)
+                if spread[i] is not None and spread[i] != told.sd:
+                    problems.append(Problem(labels[i], objective, f"{told} has one standard error, {ERROR} another"))
+                cells_told[i], spread[i] = told.mean, told.sd
     failed = [FAILED in told for told in zip(*outcomes.values(), strict=True)]
     for i, name in ((i, name) for i in range(count) if failed[i] for name in objectives):
-        if isinstance(outcomes[name][i], float):
+        if isinstance(outcomes[name][i], float | Censored):
             problems.append(
                 Problem(labels[i], name, "the experiment failed in one outcome; this one must be blank too")
             )
@@ -199,6 +259,8 @@ def read_columns(
             errors={name: told[i] for name, told in errors.items() if told[i] is not None},
             failed=failed[i],
             excluded=excluded[i],
+            censored={name: told[i] for name, told in outcomes.items() if isinstance(told[i], Censored)},
+            unmeasured=tuple(name for name, told in outcomes.items() if told[i] == UNMEASURED),
         )
         for i in range(count)
     ]

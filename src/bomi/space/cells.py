@@ -1,7 +1,6 @@
-"""What is known of one value: a number, a category, nothing, `Normal(mean, sd)` or `Interval(low, high)`.
+"""What is known of one value: a number, a category, nothing, `Normal`, `Interval`, or a limit that it lies beyond.
 
-In text, as people type it: `300`, `300±15` (also `300+-15`, `300+/-15`), `290..310`, and for
-"nobody knows" a blank, `?`, `NA`, `n/a` or `nan`.
+In text: `300`, `300±15`, `290..310`, `<5`, `>200`, and `?` for unknown. `typed` reads many more spellings.
 """
 
 from __future__ import annotations
@@ -13,14 +12,21 @@ from decimal import Decimal
 from typing import TypeAlias
 
 from bomi.errors import CellError, shown
-from bomi.space.numbers import LARGEST, SMALLEST, plain_number, unwrapped
+from bomi.space.numbers import SMALLEST, plain_number, unwrapped
 
-UNKNOWN_WORDS = frozenset({"", "?", "na", "n/a", "nan"})
-
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-PLAIN = re.compile(_NUMBER)
-_NORMAL = re.compile(rf"({_NUMBER})\s*(?:±|\+/?-)\s*({_NUMBER})")
-_INTERVAL = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
+# Words for "nobody knows", in the languages of many labs; a value of a category that is called so wins over them.
+UNKNOWN_WORDS = frozenset({
+    "", "?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "...", "…", "/", "na", "n/a", "n.a.", "n.a", "n. a.",
+    "nan", "<na>", "null", "nd", "n.d.", "n.d", "n. d.", "n/d", "nm", "n.m.", "nr", "n.r.", "n.b.", "n.c.", "k.a.",
+    "k.a", "k. a.", "k/a", "s/d", "s.d.", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "pending", "to be determined",
+    "missing", "unknown", "unk", "unk.", "lost", "not measured", "not recorded", "not known", "not determined",
+    "not available", "no data", "unbekannt", "fehlt", "verloren", "keine angabe", "keine daten", "nicht gemessen",
+    "nicht bestimmt", "inconnu", "inconnue", "perdu", "perdue", "manquant", "non mesuré", "non mesurée",
+    "non déterminé", "pas de données", "desconocido", "desconocida", "perdido", "perdida", "sin dato", "sin datos",
+    "no medido",
+})  # fmt: skip
+PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_ERROR_VALUE = re.compile(r"#(?:[^\W\d]|[/¡¿0 .])+[!?]|#n/?[avdk]", re.IGNORECASE)  # what a failed formula leaves
 
 
 def _ends(*values: object) -> list[float | None]:
@@ -89,17 +95,39 @@ class Interval:
         return f"{number_text(self.low)}..{number_text(self.high)}"
 
 
+@dataclass(frozen=True, slots=True)
+class Censored:
+    """A value known only to lie beyond a limit, written `<high` or `>low`, or between two."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not (self.low < self.high and (math.isfinite(self.low) or math.isfinite(self.high))):
+            raise CellError(f"a limit needs a finite number, and low < high, but got {self.low:g}..{self.high:g}")
+
+    def within(self, low: float, high: float) -> Interval:
+        """The interval of values that it leaves between two bounds."""
+        return Interval(max(self.low, low), min(self.high, high))
+
+    def __str__(self) -> str:
+        if math.isinf(self.low):
+            return f"<{number_text(self.high)}"
+        return f">{number_text(self.low)}" if math.isinf(self.high) else str(Interval(self.low, self.high))
+
+
 Uncertain: TypeAlias = Normal | Interval
 Known: TypeAlias = float | int | str | bool
 Cell: TypeAlias = Known | Uncertain | None
 
 
 def is_unknown(value: object) -> bool:
-    """Whether a value of a table says "nobody knows": None, NaN, a missing-value marker, blank, `?`, `NA`."""
+    """Whether a value of a table says "nobody knows": None, NaN, a missing-value marker, blank, `?`, `NA`, `n.d.`."""
     if value is None:
         return True
     if isinstance(value, str):
-        return value.strip().lower() in UNKNOWN_WORDS
+        word = value.strip().lower()
+        return word in UNKNOWN_WORDS or (word[:1] == "#" and _ERROR_VALUE.fullmatch(word) is not None)
     if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):  # the markers of pandas and NumPy
         return True
     value = unwrapped(value)
@@ -108,40 +136,20 @@ def is_unknown(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))  # None: NumPy's "not a time"
 
 
-def parse(text: str) -> float | Uncertain | None:
-    """What a typed cell of a numeric column says.
-
-    >>> parse("300±15"), parse("290..310"), parse(" 1e3 "), parse("?")
-    (Normal(mean=300.0, sd=15.0), Interval(low=290.0, high=310.0), 1000.0, None)
-    """
-    if PLAIN.fullmatch(text) and abs(number := float(text)) <= LARGEST:
-        return number
-    if is_unknown(text):
-        return None
-    clean = text.strip().replace("\N{MINUS SIGN}", "-")
-    if PLAIN.fullmatch(clean):
-        return float(plain_number(float(clean)))
-    if match := _NORMAL.fullmatch(clean):
-        return Normal(float(match[1]), float(match[2]))
-    if match := _INTERVAL.fullmatch(clean):
-        return Interval(float(match[1]), float(match[2]))
-    raise CellError(f"expected a number, 300±15, 290..310 or ? for unknown, but got {shown(text)}")
-
-
 def plain(text: str) -> float | None:
     """The plain number that a text spells; None if it spells none."""
     return float(text) if PLAIN.fullmatch(text) else None
 
 
-def text(cell: Cell) -> str:
-    """A cell as a person would type it; `parse` reads it back exactly.
+def text(cell: Cell | Censored) -> str:
+    """A cell as a person would type it; `typed.parse` reads it back exactly.
 
     >>> text(Normal(300, 15)), text(Interval(0.5, 1)), text(20.0), text(None)
     ('300±15', '0.5..1', '20', '?')
     """
     if cell is None:
         return "?"
-    if isinstance(cell, bool | str | Normal | Interval):
+    if isinstance(cell, bool | str | Normal | Interval | Censored):
         return str(cell)
     return number_text(cell)
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomi.errors import CellError, SpaceError, shown
-from bomi.space import cells
-from bomi.space.cells import Cell, Interval, Known, Normal
+from bomi.space import cells, typed
+from bomi.space.cells import Cell, Censored, Interval, Known, Normal, Uncertain
 from bomi.space.numbers import SMALLEST, plain_number, space_number, unwrapped
 from bomi.space.polytope import Axis
 
@@ -42,6 +42,7 @@ class _Number:
     step: float | None = field(default=None, kw_only=True)
     unit: str = field(default="", kw_only=True)
     default: float | None = field(default=None, kw_only=True)
+    decimals: int | None = field(default=None, kw_only=True, compare=False, repr=False)  # of what is suggested
 
     kind: ClassVar[str]
     width: ClassVar[int] = 1
@@ -83,13 +84,20 @@ class _Number:
     def read(self, value: object) -> Cell:
         """What a value of a table, or a typed one, says of this parameter; CellError if nothing sensible."""
         if isinstance(value, str):
-            cell = cells.parse(value)
-            return self._number(cell) if isinstance(cell, float) else cell
+            return self.told(typed.parse(value, unit=self.unit))
         if cells.is_unknown(value):
             return None
-        if isinstance(value, Normal | Interval):
-            return value
+        if isinstance(value, Normal | Interval | Censored):
+            return self.told(value)
         return self._number(plain_number(value))
+
+    def told(self, cell: float | Uncertain | Censored | None) -> Cell:
+        """What was read as a cell of this parameter: a limit such as <5 is the interval that the bounds leave."""
+        if isinstance(cell, Censored):
+            if not (cell.low < self.high and self.low < cell.high):
+                raise CellError(f"{cell} leaves nothing within the bounds {self.range_text}; widen the bounds")
+            return cell.within(self.low, self.high)
+        return self._number(cell) if isinstance(cell, float) else cell
 
     def _number(self, number: float) -> Known:
         return float(number)
@@ -136,11 +144,20 @@ class _Number:
         return min(max(number, self.low), self.high)
 
     def tidy(self, value: Known) -> Known:
-        """The value as one would set it: a continuous one to a millionth of its range (log scale: six digits)."""
+        """The value as one would set it: a continuous one to its decimals, or to a millionth of its range.
+
+        On a log scale it has two digits at least, or six.
+        """
         if self.step is not None:
             return value
-        size = float(value) if self.log else self.high - self.low
-        return min(max(round(float(value), 6 - math.floor(math.log10(size))), self.low), self.high)
+        return min(max(round(float(value), self.decimals_at(float(value))), self.low), self.high)
+
+    def decimals_at(self, value: float) -> int:
+        """How many decimals a value is rounded to."""
+        size = math.floor(math.log10(value if self.log else self.high - self.low))
+        if self.decimals is None:
+            return 6 - size
+        return max(self.decimals, 1 - size) if self.log else self.decimals
 
     def _level(self, index: int) -> Known:
         # Decimals, so that 0.1 + 2 * 0.1 is 0.3 and not a neighbour of it.
@@ -255,6 +272,11 @@ class Integer(_Number):
         return int(self.low) + index * int(self.step or 1)
 
 
+def _look(text: str) -> str:
+    """A word without regard to case and to spaces: `Oil ` and `OIL` look like `oil`."""
+    return " ".join(text.split()).casefold()
+
+
 @dataclass(frozen=True)
 class _Choice:
     """What Categorical and Ordinal share: a list of values, read by the way they are written."""
@@ -276,7 +298,7 @@ class _Choice:
             raise SpaceError(f"{self.noun} must be a list of values, but got {shown(self.values)}", ("values",))
         object.__setattr__(self, "values", values)
         for value in values:
-            if cells.is_unknown(value):
+            if cells.is_unknown(value) and (not isinstance(value, str) or value.strip() in ("", "?")):
                 raise SpaceError(f"no value can be called {value!r}: that is read as unknown", ("values",))
             if not isinstance(value, str | bool):
                 space_number(f"each of {self.noun}", value, ("values",), "text or a number")
@@ -291,6 +313,13 @@ class _Choice:
     def _by_text(self) -> dict[str, int]:
         return {cells.text(value).strip(): index for index, value in enumerate(self.values)}
 
+    @cached_property
+    def _by_look(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for index, value in enumerate(self.values):
+            found.setdefault(_look(cells.text(value)), []).append(index)
+        return found
+
     @property
     def levels(self) -> int:
         """How many values it can take."""
@@ -298,18 +327,31 @@ class _Choice:
 
     def read(self, value: object) -> Cell:
         """The value that a cell of a table names; CellError if there is none."""
-        if cells.is_unknown(value):
+        if isinstance(value, str) and value.strip() in self._by_text:  # a value called Na is no gap
+            return self.values[self._by_text[value.strip()]]
+        unknown = cells.is_unknown(value)
+        if unknown and not isinstance(value, str):
             return None
         value = unwrapped(value)
         if not isinstance(value, str | bool):
             with suppress(CellError):
                 value = plain_number(value)
-        typed = cells.text(value).strip() if isinstance(value, bool | float | str) else shown(value)
-        if typed not in self._by_text and (number := cells.plain(typed)) is not None:
-            typed = cells.number_text(number)  # 2.0 and 2 are the same level
-        if typed in self._by_text:
-            return self.values[self._by_text[typed]]
-        near = difflib.get_close_matches(typed, self._by_text, n=3)
+        text = cells.text(value).strip() if isinstance(value, bool | float | str) else shown(value)
+        if text not in self._by_text and (number := cells.plain(text)) is not None:
+            text = cells.number_text(number)  # 2.0 and 2 are the same level
+        if text in self._by_text:
+            return self.values[self._by_text[text]]
+        alike = self._by_look.get(_look(text), ())
+        if unknown and not alike:
+            return None
+        if len(alike) == 1 and not unknown:
+            return self.values[alike[0]]
+        if alike:
+            raise CellError(
+                f"{value!r} may be {' or '.join(repr(cells.text(self.values[i])) for i in alike)}"
+                f"{' or unknown; write ? for unknown' if unknown else '; write it as it is listed'}"
+            )
+        near = difflib.get_close_matches(text, self._by_text, n=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise CellError(f"expected one of {', '.join(self._by_text)}, but got {shown(value)}{hint}")
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from functools import cached_property
@@ -268,9 +267,8 @@ def _room(parameter: Parameter, value: Known) -> float:
 
 
 def _rounded(parameter: Parameter, value: Known, *, down: bool) -> float:
-    """A number rounded down or up to a millionth of its range, and not beyond it."""
+    """A number rounded down or up as far as it is tidied, and not beyond its range."""
     assert isinstance(parameter, Real | Integer)
-    digits = 6 - math.floor(math.log10(parameter.high - parameter.low))
-    unit = Decimal(10) ** -digits
+    unit = Decimal(10) ** -parameter.decimals_at(float(value))
     rounded = float(Decimal(repr(float(value))).quantize(unit, ROUND_FLOOR if down else ROUND_CEILING, _EXACT))
     return min(max(rounded, parameter.low), parameter.high)

@@ -1,0 +1,252 @@
+"""How the texts of each column are read, given the whole table; and what was read otherwise than it was typed.
+
+A reader is made once a column, from the marks of the table, the unit of the column and the words for unknown. What it
+makes of a text is a function of the text alone, so that each way of reading can be told once a column.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from bomi.campaign.marks import Numeral
+from bomi.data.reading import FAILED_WORDS, PENDING_WORDS
+from bomi.errors import CellError
+from bomi.space import Categorical, Ordinal, Parameter, cells, typed, units
+from bomi.space.cells import Censored, Interval, Normal, Uncertain
+from bomi.space.typed import PLAIN, POINT, STRICT, UNKNOWN, Marks, Reading
+
+_UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
+NEAR = 3.0  # numbers without a unit are in that of the others if they are no further off than this factor
+
+
+@dataclass(frozen=True)
+class Echo:
+    """What was read otherwise than it was typed: in one column, in one way, in so many cells."""
+
+    column: str
+    text: str
+    read: str
+    count: int
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.column}: read `{self.text}` as {self.read} in {self.count} cell{'s' if self.count > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Reads the texts of a column of numbers."""
+
+    marks: Marks = STRICT
+    unit: str = ""
+    unknown: frozenset[str] = frozenset()
+
+    @cached_property
+    def codes(self) -> frozenset[float]:
+        """The numbers among the words for unknown, such as -999."""
+        return frozenset(float(word) for word in self.unknown if STRICT.plain.fullmatch(word))
+
+    def reading(self, text: str) -> Reading:
+        """What a text says, and how it was read."""
+        if self.unknown and _folded(text) in self.unknown:
+            return Reading(None, UNKNOWN)
+        if text[:1] == "=":
+            raise CellError(f"expected a number, but got {text[1:]}; open the file in a spreadsheet and save it")
+        found = typed.read(text, POINT if text.__class__ is Numeral else self.marks, self.unit)
+        return Reading(None, UNKNOWN) if self.codes and found.value in self.codes else found
+
+    def __call__(self, text: str) -> float | Uncertain | Censored | None:
+        """What a text says."""
+        return self.reading(text).value
+
+
+@dataclass(frozen=True)
+class Digest:
+    """The cells of a column: plain numbers as numbers, all else as typed; and where that is."""
+
+    cells: list[float | str]
+    odd: list[tuple[int, str]]
+
+    @property
+    def numbers(self) -> list[float]:
+        """The plain numbers."""
+        return [cell for cell in self.cells if isinstance(cell, float)]
+
+
+def digest(column: Sequence[str], reader: Numbers) -> Digest:
+    """A column with its plain numbers read: of a large table nearly all cells are such, and read only once."""
+    plain, mark = reader.marks.plain.fullmatch, reader.marks.decimal
+    found: list[float | str]
+    if mark == ".":
+        found = [float(text) if plain(text) else text for text in column]
+    else:
+        found = [float(text.replace(mark, ".")) if plain(text) else text for text in column]
+    if reader.codes:
+        found = [text if cell in reader.codes else cell for cell, text in zip(found, column, strict=True)]
+    return Digest(found, [(place, cell) for place, cell in enumerate(found) if isinstance(cell, str)])
+
+
+@dataclass(frozen=True)
+class Words:
+    """Reads the texts of a column of categories; numbers among them as the table writes numbers."""
+
+    parameter: Categorical | Ordinal
+    numbers: Numbers
+    unknown: frozenset[str] = frozenset()
+
+    def __call__(self, text: str) -> object:
+        """What a text says: a text that the parameter reads, or None."""
+        listed = {cells.text(value) for value in self.parameter.values}
+        if text.strip() in listed:
+            return text
+        if self.unknown and _folded(text) in self.unknown:
+            return None
+        if all(isinstance(value, int | float) for value in self.parameter.values):
+            try:
+                value = self.numbers(text)
+            except CellError:
+                return text
+            return cells.text(value) if isinstance(value, float) else text
+        return text
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold()
+
+
+def words_for_unknown(words: Iterable[str]) -> frozenset[str]:
+    """Words of a campaign, as readers compare them."""
+    return frozenset(map(_folded, words))
+
+
+# --- units ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class UnitFound:
+    """The unit that the cells of a column are in, "" if they have none; or why it has to be said."""
+
+    unit: str = ""
+    question: str = ""
+
+
+def unit_in_cells(column: Digest, marks: Marks, *, several: bool = False) -> UnitFound:
+    """The unit of a column whose name and campaign have none; `several` of one kind are converted to the commonest."""
+    found: Counter[str] = Counter()
+    examples: dict[str, str] = {}
+    bare: list[float] = []
+    numbers: list[float] = []
+    texts = Counter(text for _, text in column.odd)
+    if all(_UNITLESS.fullmatch(text) for text in texts):
+        return UnitFound()
+    for text, count in texts.items():
+        try:
+            reading = typed.read(text, POINT if text.__class__ is Numeral else marks)
+        except CellError:
+            continue
+        size = _size(reading.value)
+        if size is None:
+            continue
+        if not reading.unit:
+            bare.append(size)
+            continue
+        unit = next((known for known in found if units.same(known, reading.unit)), units.normalized(reading.unit))
+        found[unit] += count
+        examples.setdefault(unit, text.strip())
+        numbers.append(size)
+    if not found:
+        return UnitFound()
+    bare += [abs(number) for number in column.cells if isinstance(number, float)]
+    best = found.most_common(1)[0][0]
+    if len(found) > 1:
+        some = " and ".join(repr(examples[unit]) for unit in list(found)[:3])
+        kinds = {one.kind if (one := units.find(unit)) else unit for unit in found}
+        if not several or bare or len(kinds) > 1:
+            return UnitFound(
+                best,
+                f"some cells have different units, {some}; say the column's own in its name, such as ({best}), "
+                "or as unit = ... in campaign.toml",
+            )
+    far = [number for number in bare if not min(numbers) / NEAR <= number <= max(numbers) * NEAR]
+    if far:
+        return UnitFound(
+            best,
+            f"{examples[best]!r} has a unit and {cells.number_text(far[0])} has none, and they seem to be in different "
+            f"ones; say the column's own in its name, such as ({best}), or as unit = ... in campaign.toml",
+        )
+    return UnitFound(best)
+
+
+def _size(value: float | Uncertain | Censored | None) -> float | None:
+    """About how large a value is."""
+    if isinstance(value, Censored):
+        return abs(value.high if value.high < math.inf else value.low)
+    return None if value is None else abs(value.center if isinstance(value, Normal | Interval) else value)
+
+
+def declared_unit(name: str, row: Mapping[str, str], parameter_unit: str = "") -> str:
+    """The unit that a campaign, a row of units or the name of a column declares."""
+    return parameter_unit or row.get(name, "") or units.in_header(name)
+
+
+# --- what is told --------------------------------------------------------------------------------------------------
+
+
+def echoes(name: str, reader: Numbers, counts: Mapping[str, int], parameter: Parameter | None = None) -> list[Echo]:
+    """What was read otherwise than it was typed in a column of numbers, once for each way of reading."""
+    found: dict[str, Counter[str]] = {}
+    for text, count in counts.items():
+        word = _folded(text)
+        if parameter is None and (word in FAILED_WORDS or word in PENDING_WORDS):
+            if word not in ("", "?", "failed"):
+                found.setdefault("failed" if word in FAILED_WORDS else "pending", Counter())[text] += count
+            continue
+        try:
+            how = reader.reading(text).how
+        except CellError:
+            continue
+        if how != PLAIN:
+            found.setdefault(how, Counter())[text] += count
+    made = []
+    for how, texts in found.items():
+        text, total = texts.most_common(1)[0][0], sum(texts.values())
+        made.append(Echo(name, text.strip(), _read_as(how, text, reader, parameter), total, how))
+    return made
+
+
+def _read_as(how: str, text: str, reader: Numbers, parameter: Parameter | None) -> str:
+    if how in ("failed", "pending"):
+        return how
+    value = reader(text)
+    if parameter is None and (value is None or how in (typed.LIMIT, typed.RANGE)):
+        return "not measured" if value is None else f"a limit {value}, kept but not learned from,"
+    if parameter is None:
+        return typed.shown(value)
+    shown = typed.shown(value)
+    if isinstance(value, Censored):
+        shown = cells.text(parameter.read(value))
+    unit = f" {reader.unit}" if reader.unit and how in (typed.UNIT, typed.CONVERTED) else ""
+    return shown + unit
+
+
+def word_echoes(name: str, read: Words, counts: Mapping[str, int]) -> list[Echo]:
+    """The same for a column of categories."""
+    made = []
+    unknown: Counter[str] = Counter()
+    for text, count in counts.items():
+        try:
+            value = read.parameter.read(read(text))
+        except CellError:
+            continue
+        if value is None and text.strip() not in ("", "?"):
+            unknown[text] += count
+        elif value is not None and isinstance(value, str) and text.strip() != value:
+            made.append(Echo(name, text.strip(), repr(value), count, "spelling"))
+    if unknown:
+        made.append(Echo(name, unknown.most_common(1)[0][0].strip(), "unknown", sum(unknown.values()), UNKNOWN))
+    return made

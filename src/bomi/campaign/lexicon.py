@@ -1,0 +1,97 @@
+"""What the name of a column says of it, in English, German, French and Spanish."""
+
+from __future__ import annotations
+
+import re
+
+
+def _pattern(*parts: str) -> re.Pattern[str]:
+    return re.compile("".join(parts), re.IGNORECASE)
+
+
+IDENTIFIER_NAME = _pattern(
+    r"(?:exp(?:eriment|\.)?|run|trial|test|sample|specimen|entry|row|record|versuche?s?|proben?|lauf|zeile|essai|",
+    r"échantillon|echantillon|expérience|manip|ensayo|muestra|corrida|experimento|prueba)",
+    r"[\s._-]*(?:id|no\.?|nr\.?|num(?:ber|mer|éro|ero)?\.?|n°|nº|#|name|code|nummer)?",
+    r"|id|uid|#|no\.?|nr\.?|n°|nº|lfd\.? ?nr\.?|number|nummer|numéro|número|num\.?|index|idx|key|label|barcode",
+    r"|std\.? ?order|run ?order|order|unnamed: 0",
+)
+LABEL_NAME = _pattern(
+    r"(?:operator|person|who|author|user|technician|analyst|initials|experimenter|bediener|mitarbeiter|prüfer|",
+    r"opérateur|operateur|technicien|operador|técnico|analista|lot|batch|chargen?|lote|well|plate|position|pos\.?|slot|",
+    r"plot|parzelle|parcelle|parcela|block|replicate|rep\.?|wdh\.?|wiederholung|répétition|repetición|doi|reference|",
+    r"ref\.?|source|quelle|file|filename|datei|fichier|archivo|url|link)(?:[\s._-]*(?:id|no\.?|nr\.?|number|#|name))?",
+)
+DATE_NAME = _pattern(
+    r"(?:date|day|datum|tag|jour|fecha|día|timestamp|time ?stamp|zeitstempel|start(?:ed)?(?: ?time)?|uhrzeit|year|",
+    r"month|week|kw)(?:[\s._-].*)?|.*(?:date|datum|fecha|timestamp)",
+)
+NOTE_NAME = _pattern(
+    r"notes?|comments?|remarks?|observations?|description|bemerkung(?:en)?|kommentare?|anmerkung(?:en)?|notizen?|",
+    r"remarques?|commentaires?|observaciones|observación|comentarios?|notas?|status|done|checked|ok\??",
+)
+SPREAD_NAME = _pattern(
+    r"(?P<of>.+?)[\s._-]*(?:sd|std|stdev|std\.? ?dev\.?|s\.d\.|sem|se|error|err|stabw|±|\+/-|unc\.?|uncertainty|σ)",
+    r"|(?:sd|std|stdev|sem|error|err)[\s._-]+(?:of[\s._-]+)?(?P<to>.+)",
+)
+_MAXIMIZE = _pattern(
+    r"yield|strength|titer|titre|hardness|toughness|conversion|selectivity|efficien|purity|activity|productivity|",
+    r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp0|elongation|ductil|conductiv|mobility|lifetime|capacity|\bpce\b|\bvoc\b|",
+    r"\bjsc\b|\bff\b|\bee\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
+    r"adhesion|modulus|gloss|transmi|taste|sensory|response|objective|fitness|reward|",
+    r"ausbeute|festigkeit|härte|haerte|umsatz|selektivität|reinheit|wirkungsgrad|ertrag|zähigkeit|dehnung|aktivität|",
+    r"geschmack|rendement|résistance|dureté|pureté|sélectivité|efficacité|activité|",
+    r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad",
+)
+_MINIMIZE = _pattern(
+    r"impurit|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|degradation|wear|corrosion|error|rmse|\bmse\b|residual|waste|scrap|",
+    r"shrinkage|warpage|\bleak|noise|byproduct|by product|turbidity|emission|crack|resistivity|sheet res|",
+    r"verunreinigung|nebenprodukt|kosten|verlust|ausschuss|rauheit|rauigkeit|porosität|verschleiß|fehler|schwindung|",
+    r"impureté|coût|perte|défaut|rugosité|porosité|usure|",
+    r"impureza|costo|coste|pérdida|perdida|defecto|rugosidad|porosidad|desgaste",
+)
+_MEASURED = _pattern(
+    r"\bfinal\b|\bfinale?s?\b|\bpdi\b|\bm[nwz]\b.*\bmol\b|molecular weight|molmasse|expression|absorbance|fluorescence",
+    r"|extinktion|\bod ?600\b",
+)
+_OUTCOME = _pattern(
+    r"y|y\d|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|resultado|respuesta"
+)
+_SETTING = _pattern(
+    r"temp|time|zeit|dauer|duration|durée|tiempo|pressure|druck|pression|presión|speed|rpm|drehzahl|vitesse|velocidad|",
+    r"\bph\b|flow|fluss|débit|caudal|power|leistung|puissance|potencia|conc|konz|dose|dosis|amount|menge|quantité|",
+    r"cantidad|feed|rate|ratio|verhältnis|loading|equiv|volume|volumen|solvent|lösungsmittel|solvant|catalyst|",
+    r"katalysator|catalyseur|catalizador|medium|medio|additive|zusatz|thickness|dicke|épaisseur|current|voltage|strom|",
+    r"spannung|setpoint|sollwert|consigne|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|fertili|dünger|",
+    r"water|wasser|energy|fluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
+    r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:g|mg|ml|mmol|eq.*)\)",
+)
+_COUNT = _pattern(
+    r"(?:^|[\s_(])(?:number of|no\. of|n_|num_|count|passes|cycles|layers|coats|steps|repeats|turns|plies|wash(?:es)?|",
+    r"anzahl|zyklen|lagen|durchgänge|nombre de|couches|número de|capas|ciclos|pasadas)",
+)
+
+
+def goal_of(name: str) -> str | None:
+    """Whether more or less of an outcome is better, as its name says; None if it does not."""
+    plain = re.sub(r"[_\W]+", " ", name)
+    less, more = _MINIMIZE.search(plain), _MAXIMIZE.search(plain)
+    if less and (not more or less.start() <= more.start()):
+        return "minimize"
+    return "maximize" if more else None
+
+
+def is_outcome(name: str) -> bool:
+    """Whether the name of a column is that of an outcome."""
+    measured = _OUTCOME.fullmatch(name.strip()) or _MEASURED.search(re.sub(r"[_\W]+", " ", name))
+    return goal_of(name) is not None or measured is not None
+
+
+def is_setting(name: str) -> bool:
+    """Whether the name of a column is that of something one sets."""
+    return goal_of(name) is None and _SETTING.search(name) is not None
+
+
+def is_count(name: str) -> bool:
+    """Whether the name of a column is that of something one counts."""
+    return _COUNT.search(name) is not None

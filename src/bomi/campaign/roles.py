@@ -1,0 +1,250 @@
+"""What each column of a table is taken for, and why: a parameter, an outcome, an identifier, a date, a note.
+
+Nothing here is certain. Everything is told, so that a person can say otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from bomi.campaign.columns import Digest, Numbers
+from bomi.campaign.lexicon import (
+    DATE_NAME,
+    IDENTIFIER_NAME,
+    LABEL_NAME,
+    NOTE_NAME,
+    SPREAD_NAME,
+    is_count,
+    is_outcome,
+    is_setting,
+)
+from bomi.campaign.marks import Numeral
+from bomi.campaign.sheet import Sheet
+from bomi.campaign.words import likely_mistakes, merge_spellings, plain_words
+from bomi.data.objectives import ERROR
+from bomi.data.reading import FAILED_WORDS, PENDING_WORDS
+from bomi.errors import CellError
+from bomi.space import EXCLUDE, RESERVED, cells
+from bomi.space.cells import Censored, Interval, Normal
+
+PARAMETER, OUTCOME, IDENTIFIER, DATE, NOTE, CONSTANT, UNUSED, SPREAD, ASKED = (
+    "parameter", "outcome", "identifier", "date", "note", "constant", "unused", "spread", "asked"
+)  # fmt: skip
+MOSTLY = 0.7  # of the cells of a column of numbers are numbers
+FEW_VALUES = 20  # different words of a category
+SHOWN = 3
+
+_TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\s*[ap]m)?|P?T?\d+H\d+M\d+S", re.IGNORECASE)
+_DAY = re.compile(
+    r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?(?:\d{4}|\d\d)|\d{1,2}\.\d{1,2}\.|"
+    r"\d{1,2}[-. ]+[^\W\d_]{3,9}\.?[-. ,]+\d{2,4}|[^\W\d_]{3,9}\.? \d{1,2},? \d{4}|\d{1,2}[-.][^\W\d_]{3}\.?|\d{8})"
+    r"(?:[T ]\d{1,2}:\d\d(?::\d\d)?.*)?",
+    re.IGNORECASE,
+)
+_WELL = re.compile(r"[A-P]\d{1,2}")
+_CODES = frozenset({-999.0, -9999.0, -99.0, -99.9, -999.9, -99999.0, 999.0, 9999.0, 99999.0, 999.9, 1e30, -1e30})
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, what it is taken for, and why."""
+
+    name: str
+    role: str
+    why: str
+    kind: str = ""  # number or category
+    unit: str = ""
+    numbers: tuple[float, ...] = ()  # every number in it, the ends of what is uncertain among them
+    values: tuple[str, ...] = ()  # of a category
+    odd: tuple[tuple[int, str], ...] = ()  # cells that are no numbers in a column of numbers, by row
+    codes: tuple[str, ...] = ()  # numbers that seem to say unknown
+    notes: tuple[str, ...] = ()
+    below: bool = False  # some cells are `<5`
+    above: float | None = None  # the largest limit of cells such as `>200`
+    failed: bool = False  # some cells say that the experiment failed
+    blanks: tuple[int, ...] = field(default=(), repr=False)  # places of blank cells
+
+
+def classify(sheet: Sheet, readers: Mapping[str, Numbers], digests: Mapping[str, Digest]) -> dict[str, Column]:
+    """What each column is taken for; which outcome is the objective is not decided here."""
+    return {name: _classify(sheet, name, readers[name], digests[name]) for name in sheet.columns}
+
+
+def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Column:
+    title = name.strip()
+    blanks = tuple(place for place, text in column.odd if not text.strip())
+    if name == EXCLUDE:
+        return Column(name, UNUSED, "marks rows that nothing is learned from")
+    if name.startswith(RESERVED):
+        return Column(name, ASKED, f"what was asked of {name.removeprefix(RESERVED)}")
+    if spread := _spread_of(name, sheet):
+        exact = name == spread + ERROR
+        return Column(name, SPREAD, f"the standard error of {spread}" if exact else
+                      f"seems to be the spread of {spread}; call it {spread + ERROR} to have it used")  # fmt: skip
+    if len(blanks) == len(column.cells):
+        return Column(name, UNUSED, "blank")
+    if NOTE_NAME.fullmatch(title):
+        return Column(name, NOTE, "notes, by its name")
+    known = [(place, text) for place, text in column.odd if not cells.is_unknown(text)]
+    total = len(known) + len(column.cells) - len(column.odd)
+    words = [text.strip() for _, text in known if text.__class__ is not Numeral]
+    days = sum(_DAY.fullmatch(word) is not None or _TIME.fullmatch(word) is not None for word in words)
+    dated = DATE_NAME.fullmatch(title) is not None
+    if days and (days >= MOSTLY * total or (dated and days * 2 >= total)):
+        clock = sum(_TIME.fullmatch(word) is not None for word in words)
+        return Column(name, DATE, "times such as " + words[0] + ": write them as numbers to use them"
+                      if clock == days and is_setting(name) else "date")  # fmt: skip
+    if dated and not is_setting(name.replace("time", "")) and all(number == int(number) for number in column.numbers):
+        return Column(name, DATE, "date, by its name")
+    if found := _identifier(name, sheet.columns[name]):
+        return found
+    return _content(sheet, name, known, reader, column, blanks)
+
+
+def _content(
+    sheet: Sheet,
+    name: str,
+    known: Sequence[tuple[int, str]],
+    reader: Numbers,
+    column: Digest,
+    blanks: tuple[int, ...],
+) -> Column:
+    """A column by what its cells hold."""
+    numbers = column.numbers
+    odd: list[tuple[int, str]] = []
+    below, above, failed, read = False, None, False, len(numbers)
+    for place, text in known:
+        word = text.strip().casefold()
+        if word in FAILED_WORDS or word in PENDING_WORDS:
+            failed = failed or word in FAILED_WORDS
+            continue
+        try:
+            value = reader(text)
+        except CellError:
+            odd.append((sheet.numbers[place], text.strip()))
+            continue
+        read += value is not None
+        if isinstance(value, Normal):
+            numbers.append(value.mean)
+        elif isinstance(value, Interval):
+            numbers += [value.low, value.high]
+        elif isinstance(value, Censored):
+            below = below or value.low == -math.inf
+            above = above if value.low == -math.inf else max(value.low, above if above is not None else value.low)
+            numbers.append(value.high if value.low == -math.inf else value.low)
+        elif value is not None:
+            numbers.append(value)
+    said = [text for _, text in odd]
+    total = read + len(odd)
+    numbers = [number for number in numbers if math.isfinite(number)]
+    if total and read >= MOSTLY * total and not _few_codes(said):
+        codes = _codes(numbers)
+        kept = tuple(number for number in numbers if number not in codes)
+        why = f"number, {read} of {total} cells" if odd else "number"
+        notes = [f"row {row}: {text!r}" for row, text in odd[:SHOWN]] + (["..."] if len(odd) > SHOWN else [])
+        whole = f"{why}; {', '.join(notes)}" if odd else why
+        if kept and min(kept) == max(kept) and not failed:
+            return Column(name, CONSTANT, f"constant {cells.number_text(kept[0])}: not used", "number")
+        return Column(
+            name, OUTCOME if failed else PARAMETER, whole + ("; some failed" if failed else ""), "number", reader.unit,
+            kept, (), tuple(odd), tuple(map(cells.number_text, sorted(codes))), (), below, above, failed, blanks,
+        )  # fmt: skip
+    if read * 2 > total and read < total:
+        return Column(
+            name, UNUSED, f"kept, not used: {read} of {total} cells are numbers and {total - read} are words "
+            f"({', '.join(map(repr, dict.fromkeys(said[:SHOWN])))})",
+        )  # fmt: skip
+    if failed and total == 0:
+        return Column(name, OUTCOME, "says which experiments failed, and nothing else", failed=True)
+    return _category(sheet, name, blanks)
+
+
+def _few_codes(said: Sequence[str]) -> bool:
+    """Whether what is no number repeats, as categories do, rather than being mistakes."""
+    return len(said) >= 6 and len(set(said)) <= len(said) / 3
+
+
+def _codes(numbers: Sequence[float]) -> set[float]:
+    """Numbers such as -999 that stand far from all others, and so seem to say unknown."""
+    codes = _CODES.intersection(numbers)
+    others = [number for number in numbers if number not in codes] if codes else []
+    if len(others) < 2:
+        return set()
+    low, high = min(others), max(others)
+    return {code for code in codes if (code < 0 <= low and -code > 2 * (high - low)) or code < low - 5 * (high - low)
+            or (code > high + 5 * (high - low) and code > 5 * high)}  # fmt: skip
+
+
+def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
+    texts = [" ".join(text.split()) for text in sheet.columns[name]]
+    said, unknown = plain_words(texts)
+    counts = Counter(said)
+    merged, notes = merge_spellings(counts)
+    if unknown:
+        notes = [*notes, f"{', '.join(map(repr, unknown))} taken as unknown"]
+    held = [word for word in ("Na", "Nd", "NA", "ND", "nd", "-", "None") if word in counts and cells.is_unknown(word)]
+    if held:
+        notes = [*notes, f"{', '.join(map(repr, held))} taken as a value: unknown = [{held[0]!r}] makes it unknown"]
+    values = list(merged)
+    mistakes = likely_mistakes(merged)
+    for wrong, right in mistakes.items():
+        notes = [*notes, f"{wrong!r} looks like {right!r} misspelt: left out; list it if it is meant"]
+        values.remove(wrong)
+    count = sum(merged.values())
+    if len(values) < 2:
+        why = f"constant {values[0]!r}: not used" if values and not mistakes else "kept, not used"
+        return Column(name, CONSTANT if values else UNUSED, why, notes=tuple(notes))
+    if all(_WELL.fullmatch(value) for value in values) and len(values) > 0.8 * count:
+        return Column(name, UNUSED, "kept, not used: wells")
+    if len(values) > FEW_VALUES or len(values) > 0.75 * count or max(map(len, values)) > 60:
+        different = "every cell differs" if len(values) == count else f"{len(values)} different words in {count} cells"
+        return Column(name, UNUSED, f"kept, not used: {different}")
+    if LABEL_NAME.fullmatch(name.strip()):
+        return Column(name, UNUSED, "kept, not used: by its name it says who, where or from which lot")
+    return Column(name, PARAMETER, f"category: {', '.join(values[:6])}{', ...' if len(values) > 6 else ''}", "category",
+                  values=tuple(values), notes=tuple(notes), blanks=blanks)  # fmt: skip
+
+
+def _identifier(name: str, column: Sequence[str]) -> Column | None:
+    """A column that names the experiments, by its name or since it counts up."""
+    named = IDENTIFIER_NAME.fullmatch(name.strip()) is not None
+    if not named and not LABEL_NAME.fullmatch(name.strip()) and not _counts_up(column[:6]):
+        return None
+    texts = [text.strip() for text in column if not cells.is_unknown(text)]
+    counts = _counts_up(texts)
+    if named and len(set(texts)) == len(texts):
+        return Column(name, IDENTIFIER, "counts up" if counts else "every cell differs")
+    if named:
+        return Column(name, UNUSED, "kept, not used: an identifier by its name, but some cells are the same")
+    set_by_number = is_setting(name) and texts[0].isdigit()
+    if counts and not (is_outcome(name) or set_by_number or is_count(name)) and len(texts) == len(column):
+        return Column(name, IDENTIFIER, "counts up")
+    if LABEL_NAME.fullmatch(name.strip()):
+        return Column(name, UNUSED, "kept, not used: by its name it says who, where or from which lot")
+    return None
+
+
+def _counts_up(texts: Sequence[str]) -> bool:
+    """Whether the cells are 1, 2, 3, ... or H1, H2, H3, ..."""
+    found = [re.fullmatch(r"(.*?)(\d+)", text.strip()) for text in texts]
+    if len(texts) < 5 or not all(found):
+        return False
+    pairs = [(match[1], int(match[2])) for match in found if match]
+    return all(a[0] == b[0] and b[1] == a[1] + 1 for a, b in pairwise(pairs))
+
+
+def _spread_of(name: str, sheet: Sheet) -> str:
+    """The outcome whose spread a column holds, "" if none."""
+    if not (match := SPREAD_NAME.fullmatch(name.strip())):
+        return ""
+    stem = re.sub(r"[\s._\-(\[]+$", "", match["of"] or match["to"] or "")
+    return next((other for other in sheet.columns if other != name and _stem(other) == _stem(stem)), "")
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[\s._-]+|[(\[].*?[)\]]", "", name).casefold()

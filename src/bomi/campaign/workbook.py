@@ -1,0 +1,190 @@
+"""Workbooks, .xlsx, .xls and .ods: their sheets as rows of texts, as the same table in a text file would have them."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from bomi.campaign import storage
+from bomi.campaign.marks import Numeral
+from bomi.errors import FileError
+from bomi.space import cells
+
+UNPACKED_LIMIT = 8 * storage.LIMIT  # bytes of a workbook once unpacked
+WIDEST = 1000  # columns: what stands further right is no table
+
+Rows = list[list[str]]
+_QUOTED = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+_NEVER_COMPUTED = "a formula that was never computed"
+
+
+def read_workbook(path: Path, content: bytes) -> dict[str, Rows]:
+    """The sheets of a workbook by name, each as rows of texts; merged cells are filled downward."""
+    read = READERS[path.suffix.lower()]
+    try:
+        return dict(read(path, content))
+    except FileError:
+        raise
+    except Exception as error:  # a broken workbook may raise anything
+        raise FileError(f"{path} cannot be read as a workbook: {error or type(error).__name__}") from None
+
+
+def _xlsx(path: Path, content: bytes) -> Iterator[tuple[str, Rows]]:
+    try:
+        import openpyxl  # type: ignore[import-untyped]
+    except ImportError:
+        raise FileError(f"to read {path.name} install openpyxl: pip install 'bomi[xlsx]'; or save it as CSV") from None
+    _check_size(path, content)
+    book = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
+    formulas = openpyxl.load_workbook(io.BytesIO(content)) if _has_formulas(content) else None
+    for sheet in book.worksheets:
+        if sheet.sheet_state != "visible" and len(book.worksheets) > 1:
+            continue
+        rows: Rows = [
+            [_text(cell.value, cell.number_format if isinstance(cell.value, float | int) else "") for cell in row]
+            for row in sheet.iter_rows(max_col=min(sheet.max_column or 1, WIDEST))
+        ]
+        if formulas is not None:
+            for row in formulas[sheet.title].iter_rows(max_col=min(sheet.max_column or 1, WIDEST)):
+                for cell in row:
+                    if cell.data_type == "f" and not rows[cell.row - 1][cell.column - 1]:
+                        rows[cell.row - 1][cell.column - 1] = f"={_NEVER_COMPUTED}"
+        for merged in sheet.merged_cells.ranges:
+            _fill_down(rows, merged.min_row - 1, merged.max_row, merged.min_col - 1)
+        yield sheet.title, rows
+
+
+def _has_formulas(content: bytes) -> bool:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
+        return any(re.search(rb"<(?:\w+:)?f[ >/]", archive.read(name)) for name in sheets if not name.endswith("/"))
+
+
+def _xls(path: Path, content: bytes) -> Iterator[tuple[str, Rows]]:
+    try:
+        import xlrd  # type: ignore[import-untyped]
+    except ImportError:
+        raise FileError(f"to read {path.name} install xlrd: pip install 'bomi[xlsx]'; or save it as .xlsx") from None
+    book = xlrd.open_workbook(file_contents=content, formatting_info=True, logfile=io.StringIO())
+    for sheet in book.sheets():
+        if sheet.visibility and book.nsheets > 1:
+            continue
+        rows: Rows = []
+        for i in range(sheet.nrows):
+            row = []
+            for cell in sheet.row(i)[:WIDEST]:
+                value: object = cell.value
+                if cell.ctype == xlrd.XL_CELL_DATE:
+                    value = xlrd.xldate_as_datetime(cell.value, book.datemode)
+                elif cell.ctype == xlrd.XL_CELL_BOOLEAN:
+                    value = bool(cell.value)
+                elif cell.ctype == xlrd.XL_CELL_ERROR:
+                    value = xlrd.error_text_from_code.get(cell.value, "#N/A")
+                shape = book.format_map[book.xf_list[cell.xf_index].format_key].format_str if cell.ctype == 2 else ""
+                row.append(_text(value, shape))
+            rows.append(row)
+        for top, bottom, left, _ in sheet.merged_cells:
+            _fill_down(rows, top, bottom, left)
+        yield sheet.name, rows
+
+
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+
+
+def _ods(path: Path, content: bytes) -> Iterator[tuple[str, Rows]]:
+    _check_size(path, content)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        document = archive.read("content.xml")
+    if b"<!DOCTYPE" in document[:1000]:  # no spreadsheet writes one; it may unfold without end
+        raise FileError(f"{path} cannot be read as a workbook: its content has a document type")
+    for sheet in ElementTree.fromstring(document).iter(f"{_TABLE}table"):
+        rows: Rows = []
+        spans = []
+        for element in sheet.iter(f"{_TABLE}table-row"):
+            row: list[str] = []
+            for cell in element:
+                if cell.tag not in (f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell"):
+                    continue
+                if cell.tag == f"{_TABLE}table-cell" and int(cell.get(f"{_TABLE}number-rows-spanned", 1)) > 1:
+                    spans.append((len(rows), len(rows) + int(cell.get(f"{_TABLE}number-rows-spanned", 1)), len(row)))
+                times = min(int(cell.get(f"{_TABLE}number-columns-repeated", 1)), WIDEST - len(row))
+                row += [_ods_text(cell) if cell.tag == f"{_TABLE}table-cell" else ""] * times
+            while row and not row[-1]:
+                row.pop()
+            times = int(element.get(f"{_TABLE}number-rows-repeated", 1))
+            rows += [list(row) for _ in range(times if row or times < 1000 else 0)]  # a sheet ends in a million blanks
+        for top, bottom, left in spans:
+            _fill_down(rows, top, bottom, left)
+        yield sheet.get(f"{_TABLE}name", ""), rows
+
+
+def _ods_text(cell: ElementTree.Element) -> str:
+    kind, value = cell.get(f"{_OFFICE}value-type", ""), cell.get(f"{_OFFICE}value")
+    shown = "\n".join("".join(_ods_pieces(line)) for line in cell.findall(f"{_TEXT}p"))
+    if kind in ("float", "currency", "percentage") and value is not None:
+        return _text(float(value), "0%" if kind == "percentage" else "")
+    if kind == "date":
+        return _text(datetime.datetime.fromisoformat(cell.get(f"{_OFFICE}date-value", "")[:19]), "")
+    if kind == "boolean":
+        return _text(cell.get(f"{_OFFICE}boolean-value") == "true", "")
+    if not shown and cell.get(f"{_TABLE}formula") and not kind:
+        return f"={_NEVER_COMPUTED}"
+    return shown
+
+
+def _ods_pieces(element: ElementTree.Element) -> Iterator[str]:
+    """The text of a paragraph, with the spaces and tabs that it has elements for."""
+    yield element.text or ""
+    for part in element:
+        if part.tag == f"{_TEXT}s":
+            yield " " * int(part.get(f"{_TEXT}c", 1))
+        elif part.tag == f"{_TEXT}tab":
+            yield "\t"
+        elif part.tag != f"{_OFFICE}annotation":
+            yield from _ods_pieces(part)
+        yield part.tail or ""
+
+
+READERS: Mapping[str, Callable[[Path, bytes], Iterator[tuple[str, Rows]]]] = {
+    ".xlsx": _xlsx,
+    ".xlsm": _xlsx,
+    ".xls": _xls,
+    ".ods": _ods,
+}
+
+
+def _text(value: Any, shape: str) -> str:
+    """A cell as a text file would have it: a number to 15 digits, in percent where the sheet shows it so."""
+    if value is None or (isinstance(value, float) and value != value):
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, int | float):
+        percent = "%" in _QUOTED.sub("", shape)
+        return Numeral(cells.number_text(float(f"{value * (100 if percent else 1):.15g}")) + "%" * percent)
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ").removesuffix(" 00:00:00")
+    return str(value)
+
+
+def _fill_down(rows: Sequence[list[str]], top: int, bottom: int, left: int) -> None:
+    """What stands in a merged cell stands in each row of it."""
+    for i in range(top + 1, min(bottom, len(rows))):
+        if left < len(rows[top]):
+            rows[i] += [""] * (left + 1 - len(rows[i]))
+            rows[i][left] = rows[top][left]
+
+
+def _check_size(path: Path, content: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        unpacked = sum(part.file_size for part in archive.infolist())
+    if unpacked > UNPACKED_LIMIT:
+        raise FileError(f"{path} unpacks to {unpacked / 2**20:.0f} MB; is it the right file?")
