@@ -2,9 +2,9 @@
 
     PYTHONPATH=src python perf/noise.py --methods posterior,botorch,tpe --noises 0.1,0.3 --out noise.jsonl --jobs 2
 
-Each run begins with 30 rows and makes 40 evaluations. Outcomes have normal noise, whose standard deviation is a share of
-the function's own over the space. The setting `complete` misses nothing; `hard` has up to three gaps a row and loses up
-to three inputs, off by up to 30 %, in every second evaluation. At the end every contender recommends a setting; its
+Each run begins with 30 rows and makes 40 evaluations. Outcomes have normal noise, whose standard deviation is a share
+of the function's own over the space. The setting `complete` misses nothing; `hard` has up to three gaps a row and loses
+up to three inputs, off by up to 30 %, in every second evaluation. At the end every contender recommends a setting; its
 true value gives the regret, and where there is a prediction, whether its 90 % interval holds the true value.
 
     posterior, and any other method of bomi, is told what was recorded
@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from scipy.stats import rankdata
 
-from bomi.benchmarks.contenders import Contender, View, contender
+from bomi.benchmarks.contenders import View, contender
 from bomi.benchmarks.functions import FloatArray, Problem
 from bomi.benchmarks.missingness import Events, HistoryGaps, initial, measuring, stray
 from bomi.benchmarks.problems import find_problem
@@ -141,9 +141,9 @@ def make(run: Run) -> dict[str, Any]:
     data = initial(problem, rows=ROWS, gaps=gaps, seed=run.repeat)
     chosen = contender("naive" if run.method == "botorch" else run.method)
     view: View = chosen.view
-    optimizer: Any = (
-        Botorch(problem, run.repeat) if run.method == "botorch" else _optimizer(chosen, problem, run.repeat)
-    )
+    optimizer: Any = chosen.optimizer(problem, ["outcome"], run.repeat)
+    if run.method == "botorch":
+        optimizer = Botorch(problem, run.repeat)
     for row, outcome in zip(view.history(data, problem), data.outcomes, strict=True):
         optimizer.tell(problem.cells(row), float(outcome))
     start = time.perf_counter()
@@ -167,10 +167,6 @@ def make(run: Run) -> dict[str, Any]:
         "off": None if mean is None or sd is None else (true - mean) / sd,
         "seconds": time.perf_counter() - start,
     }
-
-
-def _optimizer(chosen: Contender, problem: Problem, seed: int) -> Any:
-    return chosen.optimizer(problem, ["outcome"], seed)
 
 
 def table(records: list[dict[str, Any]], reference: str = "botorch") -> str:
@@ -197,9 +193,8 @@ def table(records: list[dict[str, Any]], reference: str = "botorch") -> str:
             ratio = np.exp(np.mean([np.log(max(a, 1e-12) / max(b, 1e-12)) for a, b in pairs])) if pairs else np.nan
             rank = f"{ranks[:, j].mean():.2f}" if len(ranks) else ""
             seconds = np.mean([r["seconds"] for r in own])
-            lines.append(
-                f"| {noise} | {setting} | {method} | {len(own)} | {rank} | {ratio:.2f} | {covers} | {far} | {seconds:.1f} |"
-            )
+            cells = [noise, setting, method, len(own), rank, f"{ratio:.2f}", covers, far, f"{seconds:.1f}"]
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
 
 
