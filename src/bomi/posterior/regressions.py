@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-EXPECTATIONS = 10  # rounds of expectation and maximization for the joint normal
+EXPECTATIONS = 10  # rounds at most of expectation and maximization for the joint normal
 PRIOR = 0.1  # rows for each feature that show no correlation, beside those of the table
-ROUNDS = 30  # of learning the precisions of the weights
+ROUNDS = 30  # at most, of learning the precisions of the weights
 SPARSITY = 0.1  # shape of these precisions' prior: the larger, the more weights are taken for 0
+SETTLED = 1e-3  # change in a round, in standard deviations, with which the rounds end
 LEAST = 5  # known values of a feature, for the others to say something of it
 NONE = 1e8  # precision of a weight that is 0
 
@@ -82,10 +83,13 @@ def _joint_precision(z: Tensor) -> Tensor:
     """
     n, f = z.shape
     eye = torch.eye(f, dtype=z.dtype)
-    precision = eye
+    covariance = precision = eye
     for _ in range(EXPECTATIONS if z.isnan().any() else 1):
         filled, C = _fill(z, precision)
-        precision = torch.linalg.inv((filled.T @ filled + C.sum(0) + f * PRIOR * eye) / (n + f * PRIOR))
+        before, covariance = covariance, (filled.T @ filled + C.sum(0) + f * PRIOR * eye) / (n + f * PRIOR)
+        precision = torch.linalg.inv(covariance)
+        if bool((covariance - before).abs().max() < SETTLED):
+            break
     return precision
 
 
@@ -123,13 +127,16 @@ def _sparse_regressions(z: Tensor, C: Tensor, known: Tensor, owner: Tensor) -> t
     apart = (owner[:, None] == owner) | (count < LEAST)[:, None] | (total <= 1e-9)[:, None]
     alpha = torch.where(apart, NONE, float(len(owner)))
     noise = (0.5 * total / rows).clamp_min(1e-6)
+    w = torch.zeros_like(b)
     for _ in range(ROUNDS):
         V = torch.linalg.inv(gram / noise[:, None, None] + torch.diag_embed(alpha))
-        w = (V @ b.unsqueeze(-1)).squeeze(-1) / noise[:, None]
+        before, w = w, (V @ b.unsqueeze(-1)).squeeze(-1) / noise[:, None]
         determined = (1 - alpha * V.diagonal(dim1=-2, dim2=-1)).clamp(0, 1)  # by the rows, 0 to 1
         left = total - 2 * (w * b).sum(-1) + torch.einsum("jk,jkl,jl->j", w, gram, w)
         noise = (left / (count - 1 - determined.sum(-1)).clamp_min(1)).clamp_min(1e-6)
         alpha = ((determined + 2 * SPARSITY) / w.square().clamp_min(1e-12)).clamp(1e-3, NONE).where(~apart, NONE)
+        if bool((w - before).abs().max() < SETTLED):
+            break
     w = torch.where(alpha > 1e6, 0.0, w)
     related = (w != 0).any(-1)
     # The mean of the variance's posterior. To have tried a weight that is 0 has cost half a degree of freedom.
