@@ -43,6 +43,7 @@ WORDS = ("oak", "elm", "ash", "fir", "yew", "<b>", "2", "no", "Ü \u202e", "a" *
 JUNK = (
     None, math.nan, math.inf, -math.inf, 1e300, -1e300, 1e-300, 5e-324, 10**400, -(10**5000), 2**53 + 1, 0, -1, 1, 2.5,
     True, False, "", " ", "?", "x", "5", "2.0", "1e999", "300±15", "1±0", "290..310", "5..1", "failed", "a" * 5000,
+    "<0.5", ">1e300", "≤0", "~3", "1,5", "5 g", "#N/A",
     "\x00", "\u202e", b"x", 1j, (), (1, 2), (3, 1), ..., NotImplemented, Normal(0.5, 0.1), Interval(0, 1), pd.NA,
     pd.NaT, Decimal("0.5"), Decimal("sNaN"), Decimal("1e999"), Fraction(1, 3), Fraction(10**400), range(3), int, len,
     [], {}, [1, 2], {"x": 1}, {1: 2}, {"x"}, [[0.5]], np.float32(0.5), np.int64(3), np.bool_(True), np.ma.masked,

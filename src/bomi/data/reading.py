@@ -55,6 +55,8 @@ def _overlaps(interval: Interval, parameter: Parameter) -> bool:
 
 def read_outcome(value: object) -> float | None:
     """A finite number, or None for pending."""
+    if value.__class__ is float and -LARGEST <= value <= LARGEST:
+        return value
     if cells.is_unknown(value):
         return None
     try:

@@ -128,6 +128,8 @@ def is_unknown(value: object) -> bool:
     if isinstance(value, str):
         word = value.strip().lower()
         return word in UNKNOWN_WORDS or (word[:1] == "#" and _ERROR_VALUE.fullmatch(word) is not None)
+    if isinstance(value, float | int):
+        return value != value  # NaN differs from itself
     if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):  # the markers of pandas and NumPy
         return True
     value = unwrapped(value)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bomi.errors import CellError, SpaceError, shown
 from bomi.space import cells, typed
 from bomi.space.cells import Cell, Censored, Interval, Known, Normal, Uncertain
-from bomi.space.numbers import SMALLEST, plain_number, space_number, unwrapped
+from bomi.space.numbers import LARGEST, SMALLEST, plain_number, space_number, unwrapped
 from bomi.space.polytope import Axis
 
 Array: TypeAlias = NDArray[np.float64]
@@ -83,6 +83,8 @@ class _Number:
 
     def read(self, value: object) -> Cell:
         """What a value of a table, or a typed one, says of this parameter; CellError if nothing sensible."""
+        if value.__class__ in (float, int) and -LARGEST <= value <= LARGEST:
+            return self._number(value)  # nearly every cell: no more than this for it
         if isinstance(value, str):
             return self.told(typed.parse(value, unit=self.unit))
         if cells.is_unknown(value):
