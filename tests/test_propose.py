@@ -105,6 +105,13 @@ def test_a_batch_spreads_out_where_one_point_would_be_asked_for_twice():
     assert math.dist(first.values(), second.values()) > 0.03
 
 
+def test_one_by_one_the_points_are_those_of_a_batch():
+    """Where a search shares nothing within a batch: what is pending counts as what was chosen before."""
+    batch, single = told().ask(3), told()
+    for together in batch:
+        assert dict(single.ask()) == pytest.approx(dict(together), abs=1e-6)
+
+
 def test_points_without_a_model_go_on_with_their_sequence_and_are_never_taken():
     fit = told(rows=1)._learn()
     sequence = candidates.space_filling(SPACE, 8, seed=draw_seed(3, 0))
@@ -240,3 +247,25 @@ def test_each_draw_s_best_is_the_best_of_its_own_model_in_the_outcome_s_unit():
             expected = fit.transforms[0].to_outcomes(model.moments(points)[0].max())
         assert float(found[q]) == pytest.approx(float(expected), abs=1e-9)
     assert best_of_each_draw(told("mean")._learn(), seed=0) is None  # one world says nothing of the others
+
+
+def test_predictions_have_the_total_variance_of_the_worlds():
+    optimizer = told("bomi")
+    places = np.array([[0.2, 0.3], [0.8, 0.1]])
+    model, transform = optimizer.learned()
+    with torch.no_grad():
+        means, variances = model.moments(torch.from_numpy(places))
+    total = (variances.mean(0) + (means - means.mean(0)).square().mean(0)).sqrt()
+    mean, sd = optimizer.expected(places)
+    np.testing.assert_allclose(mean, transform.to_outcomes(means.mean(0)))
+    np.testing.assert_allclose(sd, total * transform.unit * transform.scale)
+
+
+def test_a_table_that_has_changed_is_learned_again():
+    optimizer = told()
+    fit = optimizer._learn()
+    assert optimizer._learn() is fit
+    optimizer.ask()
+    assert optimizer._learn() is fit  # what is pending teaches nothing
+    optimizer.tell({"a": 0.5, "b": 0.5}, 1.0)
+    assert len(optimizer._learn().table) == len(fit.table) + 1

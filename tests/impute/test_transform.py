@@ -29,3 +29,9 @@ def test_min_max_goes_from_zero_to_one():
     outcomes = torch.tensor([3.0, 5.0, 4.0], dtype=torch.float64)
     assert min_max(outcomes).to_targets(outcomes).tolist() == [0.0, 1.0, 0.5]
     assert not math.isnan(min_max(outcomes[:0]).scale)
+
+
+def test_the_spread_of_a_prediction_is_half_of_what_lies_between_its_ends():
+    transform = Transform(warp=2.0)
+    _, sd = transform.to_prediction(torch.tensor([1.0]).double(), torch.tensor([0.5]).double())
+    assert float(sd) == pytest.approx((math.sinh(3) - math.sinh(1)) / 4)  # (sinh(2 * 1.5) - sinh(2 * 0.5)) / 2 / 2

@@ -8,7 +8,7 @@ from torch.distributions import Normal, StudentT
 
 from bomi.model import fitting
 from bomi.model.fitting import Pairs, maximize_evidence, negative_log_evidence
-from bomi.model.kernels import AdditiveMatern, SquaredExponential, cross
+from bomi.model.kernels import AdditiveMatern, ExpectedSquaredExponential, SquaredExponential, cross
 
 KERNEL = AdditiveMatern((0, 1, 1, 2))  # three parameters, the second with two columns
 
@@ -110,3 +110,26 @@ def test_of_several_starts_a_world_keeps_the_best():
     worlds = torch.tensor([0, 0, 1, 1])
     both = maximize_evidence(pairs, y, starts[[0, 1, 1, 0]], most=30, worlds=worlds)
     torch.testing.assert_close(negative_log_evidence(both, pairs, y)[0], values[:1].expand(2), atol=1e-3, rtol=1e-3)
+
+
+def test_the_gradient_of_the_evidence_knows_the_prior():
+    """By differences, for the kernel that has a prior."""
+    generator = torch.Generator().manual_seed(3)
+    x, y = torch.rand(2, 9, 4, generator=generator, dtype=torch.float64), torch.randn(9, generator=generator).double()
+    at = torch.randn(2, 9, generator=generator, dtype=torch.float64) - torch.tensor([0.0] * 8 + [3.0])
+    pairs, step = Pairs(KERNEL, x), 1e-5
+    _, gradient = negative_log_evidence(at, pairs, y)
+    for j in range(9):
+        shift = step * torch.eye(9, dtype=torch.float64)[j]
+        above, below = (negative_log_evidence(at + sign * shift, pairs, y)[0] for sign in (1, -1))
+        torch.testing.assert_close(gradient[:, j], (above - below) / (2 * step), rtol=1e-5, atol=1e-5)
+
+
+def test_the_expected_kernel_is_the_same_with_and_without_a_gradient():
+    generator = torch.Generator().manual_seed(4)
+    x = torch.rand(2, 6, 4, generator=generator, dtype=torch.float64)  # two means, two variances
+    theta = torch.randn(2, 2, generator=generator, dtype=torch.float64)
+    kernel = ExpectedSquaredExponential()
+    with torch.no_grad():
+        plain = cross(kernel, theta, x, x)
+    torch.testing.assert_close(plain, cross(kernel, theta, x, x))

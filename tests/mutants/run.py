@@ -13,11 +13,13 @@ the list has rotted: an old text that does not occur exactly once, or a test tha
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -36,6 +38,7 @@ LIBRARIES = (
     "botorch.acquisition.analytic",
     "botorch.acquisition.multi_objective",
     "botorch.optim.batched_lbfgs_b",
+    "hypothesis",
     "pandas",
     "pytest",
     "scipy.stats",
@@ -109,7 +112,7 @@ def start(tree: Path, tests: Sequence[str]) -> int:
         sys.path[:0] = [str(tree / "src")]
         import pytest
 
-        options = ["-x", "-q", "-p", "no:randomly", "-p", "no:xdist", "--tb=line", "--rootdir", str(tree)]
+        options = ["-x", "-q", "--tb=line", "--rootdir", str(tree)]
         status = int(pytest.main([*options, *(f"tests/{one}" for one in tests)]))
     except BaseException:  # a fork must end here, whatever happens
         traceback.print_exc()
@@ -127,25 +130,33 @@ def run(
     The status is None for one that took too long. `tests` are run instead of the mutants' own, if they are given.
     """
     waiting, running = list(reversed(mutants)), {}
-    while waiting or running:
-        while waiting and len(running) < most:
-            mutant = waiting.pop()
-            tree = Path(tempfile.mkdtemp(dir=folder))
-            make_tree(tree, mutant)
-            own = tests if mutant is None else mutant.tests
-            running[start(tree, own or ())] = (mutant, tree, time.monotonic())
-        time.sleep(0.05)
-        for child, (mutant, tree, began) in list(running.items()):
-            done, status = os.waitpid(child, os.WNOHANG)
-            took = time.monotonic() - began
-            if not done and took < SLOWEST:
-                continue
-            if not done:
-                os.killpg(child, 9)
-                os.waitpid(child, 0)
-            del running[child]
-            yield mutant, os.waitstatus_to_exitcode(status) if done else None, _last_line(tree / "log"), took
-            shutil.rmtree(tree)
+    try:
+        while waiting or running:
+            while waiting and len(running) < most:
+                mutant, tree = waiting.pop(), Path(tempfile.mkdtemp(dir=folder))
+                make_tree(tree, mutant)
+                own = tests if mutant is None else mutant.tests
+                running[start(tree, own or ())] = (mutant, tree, time.monotonic())
+            time.sleep(0.05)
+            for child, (mutant, tree, began) in list(running.items()):
+                done, status = os.waitpid(child, os.WNOHANG)
+                took = time.monotonic() - began
+                if not done and took < SLOWEST:
+                    continue
+                if not done:
+                    _end(child)
+                del running[child]
+                yield mutant, os.waitstatus_to_exitcode(status) if done else None, _last_line(tree / "log"), took
+                shutil.rmtree(tree)
+    finally:
+        for child in running:
+            _end(child)
+
+
+def _end(child: int) -> None:
+    """End a process that was started here, with all of its own."""
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 
 
 def _last_line(log: Path) -> str:
@@ -175,25 +186,26 @@ def main() -> int:
             say(f"ROTTEN    {error}")
     if rotten:
         return 1
-    before = {} if chosen.fresh or not KEPT.exists() else json.loads(KEPT.read_text())
+    before = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     digests = {one: one.digest(ROOT) for one in mutants}
-    results = {one: before[digests[one]] for one in mutants if digests[one] in before}
+    results = {one: before[digests[one]] for one in mutants if digests[one] in before and not chosen.fresh}
     if results:
         say(f"{len(results)} of {len(mutants)} are known from before (--fresh runs them again)")
 
-    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     for library in LIBRARIES:
         __import__(library)
+    gc.freeze()  # so that no fork looks through all of them again
     left = [one for one in mutants if one not in results]
     KEPT.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         if left:
             every = sorted({test for one in left for test in one.tests})
             ((_, status, line, took),) = run([None], every, Path(folder), 1)
-            say(f"without a mutant: {line} ({took:.0f} s)")
             if status != 0:
-                say("the tests must pass before there is anything to learn from a failure")
+                say(f"the tests must pass before there is anything to learn from a failure: {line}")
                 return 1
+            say(f"without a mutant all tests pass ({took:.0f} s)")
         for one, status, line, took in run(left, None, Path(folder), chosen.jobs):
             assert one is not None
             if status not in (0, 1, None):
@@ -202,10 +214,8 @@ def main() -> int:
                 continue
             results[one] = before[digests[one]] = status != 0
             KEPT.write_text(json.dumps(before))
-            word = "survived" if status == 0 else "caught"
-            say(
-                f"[{len(results)}/{len(mutants)}] {took:4.0f} s  {word:8}  {one.title}" + f"  by {line}" * (status != 0)
-            )
+            word = "SURVIVED" if status == 0 else f"caught by {line.removeprefix('FAILED tests/')}"
+            say(f"[{len(results)}/{len(mutants)}] {took:4.1f} s  {one.title}: {word}")
 
     caught = sum(results.values())
     survivors = [one for one, seen in results.items() if not seen]

@@ -102,6 +102,30 @@ def test_two_gaps_follow_their_joint_posterior(case):
             assert (draws[:, gap] <= at).double().mean() == pytest.approx(expected, abs=0.04)
 
 
+def test_the_joint_log_density_of_the_truth_ranks_evenly_among_that_of_the_draws():
+    """Simulation-based calibration of small tables, by each gap and by log p(outcomes, inputs), which sees every term
+    of the likelihood: of tables drawn from the model, the truth is as often the first as the last of 20 alike."""
+    generator, worlds, noises = torch.Generator().manual_seed(0), 19, (-4.0,)
+    hyper, ranks = hyper_of(noises, worlds), []
+    for _ in range(240):
+        truth = torch.rand(1, 4, 1, generator=generator, dtype=torch.float64)
+        K = cross(AdditiveMatern((0,)), hyper[:1, :-1], truth, truth)[0] + math.exp(-4) * torch.eye(4).double()
+        y = torch.linalg.cholesky(K) @ torch.randn(4, generator=generator, dtype=torch.float64)
+        inputs = torch.cat([truth[0, :2], torch.full((2, 1), torch.nan, dtype=torch.float64)])
+        table = Table(Space({"x": (0, 1)}), inputs, torch.full_like(inputs, torch.nan), y)
+        codes = inputs.expand(worlds, -1, -1).clone()
+        codes[:, 2:] = torch.rand(worlds, 2, 1, generator=generator, dtype=torch.float64)
+        P, priors = sampler.inverse_of(table, hyper, codes), uniform_priors(table, worlds)
+        for _ in range(8):
+            P, _ = sampler.sweep(codes, P, table, priors, hyper, generator)
+        gaps = torch.cat([truth[:, 2:, 0], codes[:, 2:, 0]])
+        density = log_density(table, noises, gaps)
+        ranks.append(torch.cat([(gaps[1:] < gaps[0]).sum(0), (density[1:] < density[0]).sum()[None]]))
+    for each in torch.stack(ranks).T:
+        counts = (each // 4).bincount(minlength=5).double()
+        assert ((counts - 48).square() / 48).sum() < 18.5  # the 0.999 quantile with 4 degrees of freedom
+
+
 @pytest.mark.parametrize("case", OUTCOMES)
 def test_the_inverse_is_that_of_each_outcome_s_rows(case):
     table, noises = table_of(case)

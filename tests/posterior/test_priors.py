@@ -92,10 +92,20 @@ def test_weights_of_execution_errors_are_drawn_given_the_values():
     heights = execution.density(torch.tensor([0.7]).double(), torch.tensor([0.5]).double())[0]
     w = heights * tilted[0, 0] / (heights * tilted[0, 0]).sum()
     torch.testing.assert_close(found.pi[:, 0].mean(0), (count * w + 1 / K) / (count + 1), atol=0.02, rtol=0)
-    assert found.pi[:, 0].std(0).max() > 0.05  # each world draws its own
     torch.testing.assert_close(found.pi.sum(-1), torch.ones(worlds, 1, dtype=torch.float64))
     drawn = found.draw(torch.zeros(worlds, 1, count, 1, dtype=torch.float64))
     assert drawn.median() == pytest.approx(0.7, abs=0.05)
+
+
+def test_weights_of_certain_labels_are_spread_as_a_dirichlet_distribution():
+    count, worlds, K = 10, 4000, execution.COMPONENTS
+    table = asked_table(count)
+    priors = gap_priors(table, to_codes(table, table.inputs), worlds)
+    priors = priors._with_pi(torch.eye(K, dtype=torch.float64)[0].expand(worlds, 1, K))
+    found = priors.learn_straying(torch.full((worlds, count, 1), 0.5).double(), torch.Generator().manual_seed(0))
+    mean = (count + 1 / K) / (count + 1)
+    assert found.pi[:, 0, 0].mean() == pytest.approx(mean, abs=0.005)
+    assert found.pi[:, 0, 0].std() == pytest.approx(math.sqrt(mean * (1 - mean) / (count + 4)), rel=0.05)
 
 
 def test_weights_are_learned_from_the_rows_that_are_named():
@@ -145,6 +155,22 @@ def test_an_asked_category_has_nine_tenths_and_its_share_of_the_rest():
     assert free[0] > free[1] > free[2]  # as often as they were recorded
     stated = priors.draw(e)[0, :, 2, 0]
     assert (stated.mean(), stated.std()) == (pytest.approx(0.3, abs=0.002), pytest.approx(0.05, rel=0.03))
+
+
+def test_values_and_normal_numbers_map_to_each_other_whatever_the_other_columns_say():
+    """z = m + C e, both ways."""
+    generator = torch.Generator().manual_seed(1)
+    inputs = torch.rand(12, 2, generator=generator, dtype=torch.float64)
+    inputs[:3] = NAN
+    table = Table(Space({"a": (0, 1), "b": (0, 1)}), inputs, torch.full_like(inputs, NAN), inputs[:, 0].nan_to_num())
+    priors = gap_priors(table, to_codes(table, inputs), 2)
+    mean = torch.tensor([[0.4, -0.3]] * 3, dtype=torch.float64)
+    root = torch.tensor([[1.0, 0.0], [0.6, 0.8]], dtype=torch.float64).repeat(3, 1, 1)
+    priors = dataclasses.replace(priors, mean=mean, root=root)
+    e = 0.5 * torch.randn(2, 1, 3, 2, generator=generator, dtype=torch.float64)
+    torch.testing.assert_close(priors.locate(priors.draw(e)[:, 0]), e[:, 0], atol=1e-4, rtol=1e-4)
+    plain = dataclasses.replace(priors, mean=torch.zeros_like(mean), root=torch.eye(2).double().repeat(3, 1, 1))
+    torch.testing.assert_close(priors.draw(e), plain.draw(mean + (root @ e.unsqueeze(-1)).squeeze(-1)))
 
 
 def test_the_priors_of_some_rows_are_those_of_the_rows():

@@ -133,11 +133,14 @@ def hidden_table(generator, *, rows=18, dim=2):
 
 
 def simulate(seed):
-    """What is hidden in such a table, and many draws of it."""
+    """What is hidden in such a table and many draws of it, and log p(outcomes, inputs) of either, up to a constant."""
     generator = torch.Generator().manual_seed(seed)
     table, X, hyper = hidden_table(generator)
     draws = run_chain(table, uniform_priors(table, 8), hyper.repeat(8, 1), generator, 40, burn=10)
-    return X[table.gaps], draws[:, table.gaps]
+    worlds = torch.cat([X[None], draws])
+    model = with_hyper(worlds, table.targets, hyper.expand(len(worlds), -1), kernel=AdditiveMatern((0, 1)))
+    density = model.log_evidence()
+    return X[table.gaps], draws[:, table.gaps], (density[1:] < density[0]).double().mean()
 
 
 def simulate_row_by_row(seed, *, worlds=17):
@@ -163,10 +166,14 @@ def chi2(counts):
 
 
 def test_draws_are_calibrated_where_the_model_is_the_data_s():
-    """Simulation-based calibration: the rank of the truth among the draws is even, intervals cover as they say."""
-    ranks, covered = [], []
+    """Simulation-based calibration: the rank of the truth among the draws is even, intervals cover as they say.
+
+    So is the rank of the joint log density, which depends on all gaps at once and on every term of the likelihood.
+    """
+    ranks, covered, joint = [], [], []
     for seed in range(50):
-        truth, draws = simulate(seed)
+        truth, draws, density = simulate(seed)
+        joint.append(density)
         ranks.append((draws < truth).double().mean(0))
         low, high = draws.quantile(0.05, 0), draws.quantile(0.95, 0)
         covered.append(((truth >= low) & (truth <= high)).double())
@@ -174,6 +181,8 @@ def test_draws_are_calibrated_where_the_model_is_the_data_s():
     assert len(rank) == 500
     assert 0.85 <= cover <= 0.95
     assert chi2(torch.histc(rank, 6, 0, 1)) < 20.5  # the 0.999 quantile with 5 degrees of freedom
+    assert chi2(torch.histc(torch.stack(joint), 6, 0, 1)) < 20.5
+    assert torch.stack(joint).mean() == pytest.approx(0.5, abs=3 / math.sqrt(12 * 50))
 
 
 def test_draws_stay_calibrated_when_rows_come_one_by_one():
@@ -195,7 +204,7 @@ def test_a_likelihood_of_wrong_outcomes_would_be_seen(monkeypatch):
         return original(codes, P, dataclasses.replace(table, targets=off), *rest, **options)
 
     monkeypatch.setitem(globals(), "sweep", wrong)
-    ranks = torch.cat([(draws < truth).double().mean(0) for truth, draws in map(simulate, range(25))])
+    ranks = torch.cat([(draws < truth).double().mean(0) for truth, draws, _ in map(simulate, range(25))])
     assert chi2(torch.histc(ranks, 6, 0, 1)) > 20.5
 
 

@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 from bomi.impute.transform import Transform
 from bomi.model.kernels import AdditiveMatern, cross
-from bomi.posterior.warping import NOISES, choose_transform, log_evidence, same_transform
+from bomi.posterior.warping import NOISES, _log_normality, choose_transform, log_evidence, same_transform
 from bomi.space import Real, Space
 
 SPACE = Space({f"x{j}": Real(0, 1) for j in range(3)})
@@ -132,3 +132,16 @@ def test_targets_are_finite_and_of_order_one(outcomes):
     targets = scaled(values, places(len(values))).to_targets(values)
     assert targets.isfinite().all()
     assert (targets.abs() < 10).all()
+
+
+def test_normality_is_the_log_density_of_outcomes_that_are_normal_on_a_scale():
+    """Up to a constant, the same for all scales on which the targets have mean 0 and standard deviation 1."""
+    outcomes = torch.exp(2 * tame(places(30)))
+    found, expected = [], []
+    for warp in (0.0, 0.3, 3.0):
+        transform = same_transform(outcomes, None, Transform(warp=warp))
+        targets, step = transform.to_targets(outcomes), 1e-6
+        slope = (transform.to_targets(outcomes + step) - transform.to_targets(outcomes - step)) / (2 * step)
+        found.append(_log_normality(transform, outcomes))
+        expected.append(float(torch.distributions.Normal(0.0, 1.0).log_prob(targets).sum() + slope.log().sum()))
+    assert [one - found[0] for one in found] == pytest.approx([one - expected[0] for one in expected], abs=1e-4)

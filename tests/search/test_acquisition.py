@@ -190,3 +190,15 @@ def test_the_logarithm_of_the_expected_improvement_is_exact_far_into_the_tail(z)
     (gradient,) = torch.autograd.grad(found, at)
     assert found.item() == pytest.approx(value, rel=1e-12)
     assert gradient.item() == pytest.approx(slope, rel=1e-6)
+
+
+def test_the_gain_over_a_front_of_three_is_that_of_draws():
+    """Strip by strip: what lies above the front (0, 2), (1, 1), (2, 0) and the reference (-0.2, -0.2)."""
+    front = torch.tensor([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0], [0.5, 0.5]], dtype=torch.float64)
+    mean, sd = torch.tensor([1.2, 0.8], dtype=torch.float64), torch.tensor([0.6, 0.4], dtype=torch.float64)
+    moments = [(mean[j].reshape(1, 1), sd[j].reshape(1, 1)) for j in (0, 1)]
+    found = acquisition.log_gain(moments, [None, None], acquisition.free_boxes(front[None])).exp()
+    x, y = (mean + sd * torch.randn(400_000, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)).T
+    strips = [(-0.2, 0.0, 2.0), (0.0, 1.0, 1.0), (1.0, 2.0, 0.0), (2.0, 1e9, -0.2)]
+    gain = sum((x.clamp_max(high) - low).clamp_min(0) * (y - level).clamp_min(0) for low, high, level in strips)
+    assert float(found) == pytest.approx(float(gain.mean()), rel=0.01)

@@ -7,7 +7,7 @@ import torch
 
 from bomi import Categorical, Integer, Real, Space
 from bomi.errors import SuggestionError
-from bomi.search.candidates import RAW, best_of, maximize, space_filling
+from bomi.search.candidates import RAW, _pick, best_of, maximize, space_filling
 from bomi.search.trust_region import Region
 
 BOX = Space({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
@@ -247,3 +247,17 @@ def test_worlds_share_the_first_look_and_the_best_point_is_still_found():
     assert torch.allclose(found, plain, atol=1e-4)
     assert sum(looked) == RAW
     assert max(looked) - min(looked) <= 1
+
+
+def test_the_best_point_is_always_a_start_and_the_others_are_good_ones():
+    values = torch.linspace(0, 1, 200, dtype=torch.float64)[
+        torch.randperm(200, generator=torch.Generator().manual_seed(0))
+    ]
+    for seed in range(20):
+        picked = _pick(values, seed, 8)
+        assert int(picked[0]) == int(values.argmax())
+        assert len(set(picked.tolist())) == 8
+    many = torch.cat([values[_pick(values, seed, 8)[1:]] for seed in range(50)])
+    assert many.mean() > 0.75
+    unknown = torch.tensor([0.2, torch.nan, -torch.inf, 0.5], dtype=torch.float64)
+    assert int(_pick(unknown, 0, 2)[0]) == 3
