@@ -154,7 +154,7 @@ def _content(
             name, OUTCOME if failed else PARAMETER, whole + ("; some failed" if failed else ""), "number", reader.unit,
             kept, (), tuple(odd), tuple(map(cells.number_text, sorted(codes))), (), below, above, failed, blanks,
         )  # fmt: skip
-    if read * 2 > total and read < total:
+    if read * 2 >= total and 0 < read < total:
         return Column(
             name, UNUSED, f"kept, not used: {read} of {total} cells are numbers and {total - read} are words "
             f"({', '.join(map(repr, dict.fromkeys(said[:SHOWN])))})",

@@ -201,7 +201,10 @@ def _like_a_unit(text: str) -> bool:
     """Whether a text in brackets may be a unit that the table does not know: very short, or with a sign of units."""
     if text[0].isdigit() and text[:2] != "1/":
         return False
-    return len(text) <= 2 or (len(text) <= 15 and any(mark in text for mark in "/%°µ²³^·"))
+    if "/" in text:
+        over = find(text.rpartition("/")[2])  # dt/ha is a unit, Pd/C is none
+        return over is not None and over.kind != "temperature"
+    return len(text) <= 2 or (len(text) <= 15 and any(mark in text for mark in "%°µ²³^·"))
 
 
 def _may_be_suffix(stem: str, suffix: str, unit: Unit) -> bool:
