@@ -20,6 +20,7 @@ from bomi.space import Categorical, Ordinal, Parameter, cells, typed, units
 from bomi.space.cells import Censored, Interval, Normal, Uncertain
 from bomi.space.typed import PLAIN, POINT, STRICT, UNKNOWN, Marks, Reading
 
+_NOT_PLAIN = frozenset("_iInN")  # of 1_000, inf and nan, which `float` reads
 _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
 NEAR = 3.0  # numbers without a unit are in that of the others if they are no further off than this factor
 
@@ -81,9 +82,13 @@ class Digest:
 def digest(column: Sequence[str], reader: Numbers) -> Digest:
     """A column with its plain numbers read: of a large table nearly all cells are such, and read only once."""
     plain, mark = reader.marks.plain.fullmatch, reader.marks.decimal
-    found: list[float | str]
-    if mark == ".":
-        found = [float(text) if plain(text) else text for text in column]
+    found: list[float | str] = []
+    if mark == "." and not _NOT_PLAIN.intersection("".join(column)):  # then what `float` reads is a plain number
+        for text in column:
+            try:
+                found.append(float(text) if text else text)
+            except ValueError:
+                found.append(text)
     else:
         found = [float(text.replace(mark, ".")) if plain(text) else text for text in column]
     if reader.codes:

@@ -88,12 +88,14 @@ def _contradictions(experiments: Experiments) -> Iterator[str]:
         alike = defaultdict(list)
         told = [row.outcomes[name] for row in experiments.rows if name in row.outcomes]
         for i, row in enumerate(experiments.rows):
-            if name in row.outcomes and row.complete:
+            if name in row.outcomes:
                 alike[tuple(row.recorded.values())].append((row.outcomes[name], i))
         span = max(told, default=0.0) - min(told, default=0.0)
         for rows in alike.values():
             low, high = min(rows), max(rows)
-            if len(told) >= 5 and len(alike) > 1 and span > 0 and high[0] - low[0] > APART * span:
+            if len(rows) < 2 or len(told) < 5 or not experiments.rows[low[1]].complete:
+                continue
+            if len(alike) > 1 and span > 0 and high[0] - low[0] > APART * span:
                 yield (
                     f"{experiments.label(low[1])} and {experiments.label(high[1])} have the same settings, and "
                     f"{name!r} {cells.number_text(low[0])} and {cells.number_text(high[0])}"

@@ -31,6 +31,8 @@ from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Categorical, Ordinal
 from bomi.space.cells import Interval, Normal
 from bomi.space.typed import Marks
 
+_GAPS = (type(None), Normal, Interval)
+
 
 @dataclass(frozen=True)
 class Experiments:
@@ -96,9 +98,9 @@ class Summary:
 
 def summarize(experiments: Experiments) -> Summary:
     """Count rows, outcomes and gaps; of rows that are excluded, only how many there are."""
-    lines = [pair for pair in zip(experiments.numbers, experiments.rows, strict=True) if not pair[1].excluded]
-    rows = [row for _, row in lines]
+    rows = [row for row in experiments.rows if not row.excluded]
     columns = []
+    gaps: set[int] = set()  # places of rows with an input that is not known exactly
     for name in experiments.campaign.space.names:
         found = [row.recorded[name] for row in rows]
         kinds = Counter(map(type, found))
@@ -106,15 +108,17 @@ def summarize(experiments: Experiments) -> Summary:
         numbers = [cell for cell in found if isinstance(cell, int | float)] if kinds[float] + kinds[int] else []
         ends = (min(numbers), max(numbers)) if numbers else (None, None)
         columns.append(ColumnSummary(name, len(rows) - unknown - uncertain, uncertain, unknown, *ends))
+        if unknown or uncertain:
+            gaps.update(place for place, cell in enumerate(found) if cell.__class__ in _GAPS)
     for name in experiments.campaign.outcomes if len(experiments.campaign.outcomes) > 1 else ():
         measured = [row.outcomes[name] for row in rows if name in row.outcomes]
         ends = (min(measured), max(measured)) if measured else (None, None)
         columns.append(ColumnSummary(name, len(measured), 0, len(rows) - len(measured), *ends))
     pending, failed = sum(row.pending for row in rows), sum(row.failed for row in rows)
-    complete, outcomes = sum(row.complete for row in rows), sum(bool(row.outcomes) for row in rows)
+    complete, outcomes = len(rows) - len(gaps), sum(bool(row.outcomes) for row in rows)
     broken = [
         f"{experiments.label(place)} breaks the constraint {one}: it has {one.total(_numbers(row)):.10g}"
-        for place, row in enumerate(experiments.rows)
+        for place, row in enumerate(experiments.rows if experiments.campaign.space.constraints else ())
         if not row.excluded
         for one in experiments.campaign.space.broken(row.recorded)
     ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from bomi.campaign import storage
 from bomi.campaign.columns import Numbers, declared_unit, digest, unit_in_cells
 from bomi.campaign.layout import is_numeric
-from bomi.campaign.lexicon import goal_of, is_count, is_outcome, is_setting
+from bomi.campaign.lexicon import goal_of, is_count, is_mean, is_outcome, is_setting
 from bomi.campaign.marks import Decision, decide
 from bomi.campaign.roles import CONSTANT, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
 from bomi.campaign.sheet import Sheet, read_sheet
@@ -206,6 +206,8 @@ def _objectives(
             near = difflib.get_close_matches(name, columns, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise FileError(f"{sheet.path} has no column {name!r}; it has {', '.join(map(repr, columns))}{hint}")
+        if columns[name].kind != "number":
+            raise FileError(f"{sheet.path}: {name!r} cannot be the objective: {columns[name].why}")
         if columns[name].role == CONSTANT:
             raise FileError(f"{sheet.path}: {name!r} has the same value in every row, so it cannot be the objective")
     return {name: wish or goal_of(name) or MAXIMIZE for name, wish in given.items()}
@@ -214,6 +216,15 @@ def _objectives(
 def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     """The column that is the objective, if one plainly is."""
     numeric = [c for c in columns.values() if c.kind == "number" and c.role in (PARAMETER, OUTCOME) and c.numbers]
+    named = [c for c in columns.values() if c.role in (PARAMETER, OUTCOME, UNUSED) and is_outcome(c.name)]
+    words = [c for c in named if c.kind != "number" and c.why != "blank"]
+    if words and not any(c.failed for c in numeric):
+        if len(named) == 1:
+            raise FileError(
+                f"{sheet.path}: {named[0].name!r} seems to be the outcome, but is no column of numbers "
+                f"({named[0].why}); write numbers, or name another column with --objective"
+            )
+        numeric = [c for c in numeric if is_outcome(c.name)] + words
     if not numeric:
         raise FileError(f"{sheet.path} has no column of numbers to be the objective; columns: {', '.join(columns)}")
     last = len(sheet.rows) - 1
@@ -221,6 +232,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         lambda c: c.failed,
         lambda c: c.name + ERROR in columns,
         lambda c: is_outcome(c.name),
+        lambda c: is_mean(c.name),
         lambda c: not is_setting(c.name),
         lambda c: last in c.blanks,  # an outcome that is awaited
     )

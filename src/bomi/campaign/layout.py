@@ -22,9 +22,9 @@ HEADER_ROWS = 3  # a header may be wrapped over so many
 _PLAIN = re.compile(r"\s*[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?\s*")
 _STATISTICS = re.compile(
     r"(?:grand |sub)?totals?|sum|means?|averages?|avg\.?|median|min\.?|max\.?|minimum|maximum|std\.?|std\.? ?dev\.?|"
-    r"st\.? ?dev\.?|sd|s\.d\.|rsd|rsd ?%|cv|cv ?%|count|n ?=.*|range|variance|lsl|usl|spec\.?|summe|gesamt|mittelwert|"
-    r"mittel|durchschnitt|standardabweichung|stabw\.?|streuung|moyenne|écart[- ]?type|ecart[- ]?type|somme|médiane|"
-    r"promedio|media|desviación.*|desv\.? ?est\.?|suma|mediana|média|desvio.*",
+    r"st\.? ?dev\.?|sd|s\.d\.|rsd|rsd ?%|cv|cv ?%|count|n|n ?=.*|anzahl|nb|range|variance|"
+    r"lsl|usl|spec\.?|summe|gesamt|mittelwert|mittel|durchschnitt|standardabweichung|stabw\.?|streuung|moyenne|"
+    r"écart[- ]?type|ecart[- ]?type|somme|médiane|promedio|media|desviación.*|desv\.? ?est\.?|suma|mediana|desvio.*",
     re.IGNORECASE,
 )
 _COMMENT = re.compile(
@@ -250,6 +250,8 @@ def _body(
             body.append(place)
             continue
         why = _why_none(row, title, columns, records, body)
+        if not why and apart and _unlike(row, records, body):
+            why = "a note"
         if why:
             left_out.append((place, why))
         else:
@@ -286,6 +288,13 @@ def _why_none(
     if _COMMENT.match(start) and len(held) <= 2 and columns >= 3 and body and not _alike(start, others):
         return "a note"
     return ""
+
+
+def _unlike(row: Sequence[str], records: Sequence[Sequence[str]], body: Sequence[int]) -> bool:
+    """Whether a record after a blank line is written otherwise than the experiments: its first cell, with blanks."""
+    if not row or not row[0].strip() or all(cell.strip() for cell in row) or len(body) < 3:
+        return False
+    return not _alike(row[0].strip(), [records[place][0].strip() for place in body[-50:]])
 
 
 def _alike(text: str, others: Sequence[str]) -> bool:

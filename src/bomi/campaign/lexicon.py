@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from bomi.space import units
+
 
 def _pattern(*parts: str) -> re.Pattern[str]:
     return re.compile("".join(parts), re.IGNORECASE)
@@ -35,12 +37,12 @@ SPREAD_NAME = _pattern(
     r"|(?:sd|std|stdev|sem|error|err)[\s._-]+(?:of[\s._-]+)?(?P<to>.+)",
 )
 _MAXIMIZE = _pattern(
-    r"yield|strength|titer|titre|hardness|toughness|conversion|selectivity|efficien|purity|activity|productivity|",
-    r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp0|elongation|ductil|conductiv|mobility|lifetime|capacity|\bpce\b|\bvoc\b|",
+    r"yield|strength|titer|titre|hardness|toughness|conversion|selectivity|\bconv\b|efficien|purity|activity|productivity|",
+    r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|ductil|conductiv|mobility|lifetime|capacity|\bpce\b|\bvoc\b|",
     r"\bjsc\b|\bff\b|\bee\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
-    r"adhesion|modulus|gloss|transmi|taste|sensory|response|objective|fitness|reward|",
+    r"adhesion|modulus|η|gloss|transmi|taste|sensory|response|objective|fitness|reward|",
     r"ausbeute|festigkeit|härte|haerte|umsatz|selektivität|reinheit|wirkungsgrad|ertrag|zähigkeit|dehnung|aktivität|",
-    r"geschmack|rendement|résistance|dureté|pureté|sélectivité|efficacité|activité|",
+    r"geschmack|rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|",
     r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad",
 )
 _MINIMIZE = _pattern(
@@ -52,13 +54,14 @@ _MINIMIZE = _pattern(
 )
 _MEASURED = _pattern(
     r"\bfinal\b|\bfinale?s?\b|\bpdi\b|\bm[nwz]\b.*\bmol\b|molecular weight|molmasse|expression|absorbance|fluorescence",
-    r"|extinktion|\bod ?600\b",
+    r"|extinktion|\bod ?600\b|viscosit|viskosität|viscosidad|^(?:relative )?density|^dichte|",
+    r"etch rate|ätzrate|deposition rate|removal rate|reaction rate",
 )
 _OUTCOME = _pattern(
-    r"y|y\d|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|resultado|respuesta"
+    r"y\d?|f|f\(x\)|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|resultado|respuesta"
 )
 _SETTING = _pattern(
-    r"temp|time|zeit|dauer|duration|durée|tiempo|pressure|druck|pression|presión|speed|rpm|drehzahl|vitesse|velocidad|",
+    r"^x\d*$|^[tp]\d?$|temp|time|zeit|dauer|duration|durée|tiempo|\bpress|druck|pression|presión|speed|rpm|drehzahl|vitesse|velocidad|",
     r"\bph\b|flow|fluss|débit|caudal|power|leistung|puissance|potencia|conc|konz|dose|dosis|amount|menge|quantité|",
     r"cantidad|feed|rate|ratio|verhältnis|loading|equiv|volume|volumen|solvent|lösungsmittel|solvant|catalyst|",
     r"katalysator|catalyseur|catalizador|medium|medio|additive|zusatz|thickness|dicke|épaisseur|current|voltage|strom|",
@@ -66,6 +69,8 @@ _SETTING = _pattern(
     r"water|wasser|energy|fluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
     r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:g|mg|ml|mmol|eq.*)\)",
 )
+_SET_IN = ("temperature", "time", "rotation", "gas flow", "voltage", "current", "power", "amount", "share of amount")
+_MEAN = _pattern(r"\bmean\b|average|\bavg\b|mittel|moyenne|promedio|media\b|\btotal\b|gesamt")
 _COUNT = _pattern(
     r"(?:^|[\s_(])(?:number of|no\. of|n_|num_|count|passes|cycles|layers|coats|steps|repeats|turns|plies|wash(?:es)?|",
     r"anzahl|zyklen|lagen|durchgänge|nombre de|couches|número de|capas|ciclos|pasadas)",
@@ -74,7 +79,7 @@ _COUNT = _pattern(
 
 def goal_of(name: str) -> str | None:
     """Whether more or less of an outcome is better, as its name says; None if it does not."""
-    plain = re.sub(r"[_\W]+", " ", name)
+    plain = re.sub(r"[_\W\d]+", " ", name)  # HV1 and HV2 are hardnesses
     less, more = _MINIMIZE.search(plain), _MAXIMIZE.search(plain)
     if less and (not more or less.start() <= more.start()):
         return "minimize"
@@ -88,8 +93,16 @@ def is_outcome(name: str) -> bool:
 
 
 def is_setting(name: str) -> bool:
-    """Whether the name of a column is that of something one sets."""
-    return goal_of(name) is None and _SETTING.search(name) is not None
+    """Whether the name of a column is that of something one sets, by its words or by its unit."""
+    if is_outcome(name):
+        return False
+    unit = units.find(units.in_header(name) or "-")
+    return _SETTING.search(name) is not None or (unit is not None and unit.kind in _SET_IN)
+
+
+def is_mean(name: str) -> bool:
+    """Whether a column holds the mean of others, by its name."""
+    return _MEAN.search(name) is not None
 
 
 def is_count(name: str) -> bool:

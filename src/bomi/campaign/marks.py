@@ -68,7 +68,9 @@ def decide(columns: Mapping[str, Sequence[str]], *, separator: str = "\t", decla
 
 def weigh(column: Iterable[str]) -> Evidence:
     """What the cells of a column say of its decimal mark."""
-    commas = [cell for cell in column if "," in cell and cell.__class__ is not Numeral]
+    column = list(column)
+    commas = [cell for cell in column if "," in cell] if "," in "".join(column) else []
+    commas = [cell for cell in commas if cell.__class__ is not Numeral]
     comma, point, either = _first(commas)
     if not (comma and point) and not (point and not commas):
         dots = (cell for cell in column if "." in cell and "," not in cell and cell.__class__ is not Numeral)

@@ -101,7 +101,8 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
                       if clock == days and is_setting(name) else "date")  # fmt: skip
     if dated and not is_setting(name.replace("time", "")) and all(number == int(number) for number in column.numbers):
         return Column(name, DATE, "date, by its name")
-    if found := _identifier(name, sheet.columns[name]):
+    first = name == next(iter(sheet.columns))
+    if found := _identifier(name, sheet.columns[name], 3 if first else 5):
         return found
     return _content(sheet, name, known, reader, column, blanks)
 
@@ -154,7 +155,7 @@ def _content(
             name, OUTCOME if failed else PARAMETER, whole + ("; some failed" if failed else ""), "number", reader.unit,
             kept, (), tuple(odd), tuple(map(cells.number_text, sorted(codes))), (), below, above, failed, blanks,
         )  # fmt: skip
-    if read * 2 > total and read < total:
+    if read * 2 >= total and 0 < read < total:
         return Column(
             name, UNUSED, f"kept, not used: {read} of {total} cells are numbers and {total - read} are words "
             f"({', '.join(map(repr, dict.fromkeys(said[:SHOWN])))})",
@@ -210,13 +211,13 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
                   values=tuple(values), notes=tuple(notes), blanks=blanks)  # fmt: skip
 
 
-def _identifier(name: str, column: Sequence[str]) -> Column | None:
+def _identifier(name: str, column: Sequence[str], enough: int) -> Column | None:
     """A column that names the experiments, by its name or since it counts up."""
     named = IDENTIFIER_NAME.fullmatch(name.strip()) is not None
-    if not named and not LABEL_NAME.fullmatch(name.strip()) and not _counts_up(column[:6]):
+    if not named and not LABEL_NAME.fullmatch(name.strip()) and not _counts_up(column[:6], enough):
         return None
     texts = [text.strip() for text in column if not cells.is_unknown(text)]
-    counts = _counts_up(texts)
+    counts = _counts_up(texts, enough)
     if named and len(set(texts)) == len(texts):
         return Column(name, IDENTIFIER, "counts up" if counts else "every cell differs")
     if named:
@@ -229,10 +230,10 @@ def _identifier(name: str, column: Sequence[str]) -> Column | None:
     return None
 
 
-def _counts_up(texts: Sequence[str]) -> bool:
-    """Whether the cells are 1, 2, 3, ... or H1, H2, H3, ..."""
+def _counts_up(texts: Sequence[str], enough: int) -> bool:
+    """Whether the cells are 1, 2, 3, ... or H1, H2, H3, ..., and not too few to tell."""
     found = [re.fullmatch(r"(.*?)(\d+)", text.strip()) for text in texts]
-    if len(texts) < 5 or not all(found):
+    if len(texts) < enough or not all(found):
         return False
     pairs = [(match[1], int(match[2])) for match in found if match]
     return all(a[0] == b[0] and b[1] == a[1] + 1 for a, b in pairwise(pairs))

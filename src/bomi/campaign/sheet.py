@@ -186,7 +186,7 @@ def parse_sheet(path: Path, content: bytes, names: Collection[str] = ()) -> Shee
 
 def is_formula(text: str) -> bool:
     """Whether a spreadsheet might run a cell: it starts with = + - @ and is no number."""
-    if not _FORMULA.match(text):
+    if not _FORMULA.match(text) or text in ("+", "-"):  # a sign alone is a text
         return False
     try:
         return not isinstance(typed.parse(text.replace(",", ".")), float)

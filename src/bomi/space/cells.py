@@ -17,8 +17,9 @@ from bomi.space.numbers import SMALLEST, plain_number, unwrapped
 # Words for "nobody knows", in the languages of many labs; a value of a category that is called so wins over them.
 UNKNOWN_WORDS = frozenset({
     "", "?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "...", "…", "/", "na", "n/a", "n.a.", "n.a", "n. a.",
-    "nan", "<na>", "null", "nd", "n.d.", "n.d", "n. d.", "n/d", "nm", "n.m.", "nr", "n.r.", "n.b.", "n.c.", "k.a.",
-    "k.a", "k. a.", "k/a", "s/d", "s.d.", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "pending", "to be determined",
+    "nan", "<na>", "null", "nd", "n.d.", "n.d", "n. d.", "n/d", "nm", "n.m.", "n/m", "nr", "n.r.", "n.b.", "n.c.",
+    "k.a.", "k.a", "k. a.", "k/a", "s/d", "s.d.", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "pending",
+    "to be determined",
     "missing", "unknown", "unk", "unk.", "lost", "not measured", "not recorded", "not known", "not determined",
     "not available", "no data", "unbekannt", "fehlt", "verloren", "keine angabe", "keine daten", "nicht gemessen",
     "nicht bestimmt", "inconnu", "inconnue", "perdu", "perdue", "manquant", "non mesuré", "non mesurée",

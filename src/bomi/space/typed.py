@@ -148,7 +148,7 @@ def read(text: str, marks: Marks = STRICT, unit: str = "") -> Reading:
 def _read(clean: str, marks: Marks, unit: str) -> Reading | None:
     if (named := units.find(unit)) and named.kind == "temperature" and _ROOM.fullmatch(clean):
         factor, shift = units.scale("°C", unit)
-        return Reading(Interval(factor * ROOM.low + shift, factor * ROOM.high + shift), RANGE)
+        return Reading(Interval(_converted(ROOM.low, factor, shift), _converted(ROOM.high, factor, shift)), RANGE)
     about = clean.endswith("?")
     text = clean.removesuffix("?").rstrip() if about else clean
     prefix = _PREFIX.match(text)
@@ -181,7 +181,8 @@ def _single(
 ) -> Reading | None:
     """One number, with what stands before it and its unit behind it."""
     factor, shift = _scale(found, unit)
-    value, how = factor * number + shift, CONVERTED if (factor, shift) != (1.0, 0.0) else UNIT if found else written
+    value = _converted(number, factor, shift)
+    how = CONVERTED if (factor, shift) != (1.0, 0.0) else UNIT if found else written
     if spread is not None:
         return Reading(Normal(value, factor * spread), SPREAD, found)
     if kind == "between":
@@ -215,14 +216,19 @@ def _joined(number: float, rest: str, marks: Marks, unit: str, kind: str | None,
             other, after = abs(number) * other / 100, before
         a, shift = _scale(before or after, unit)
         b, _ = _scale(after or before, unit)
-        return Reading(Normal(a * number + shift, b * other), PLAIN, before or after)
+        return Reading(Normal(_converted(number, a, shift), b * other), PLAIN, before or after)
     if joint["pm"] or bool(joint["and"]) > (kind == "between"):
         return None
     (a, shift), (b, more) = _scale(before or after, unit or after), _scale(after or before, unit or after)
-    low, high = a * number + shift, b * other + more
+    low, high = _converted(number, a, shift), _converted(other, b, more)
     if not low < high:
         raise CellError("an interval needs low < high")
     return Reading(Interval(low, high), PLAIN if joint["range"] == ".." and not about else RANGE, after or before)
+
+
+def _converted(number: float, factor: float, shift: float) -> float:
+    """A number in another unit, to the digits that are meant: 356 °F is 180 °C."""
+    return number if (factor, shift) == (1.0, 0.0) else float(f"{factor * number + shift:.12g}")
 
 
 def _time(number: float, rest: str, marks: Marks, unit: str) -> Reading | None:

@@ -87,7 +87,8 @@ _SPELLING = str.maketrans({"μ": "µ", "º": "°", "˚": "°", "∘": "°", "\u0
 _HEADER = (
     re.compile(r"(?P<name>.*?)\s*[(\[{]\s*(?P<unit>[^()\[\]{}]*(?:\([^()]*\))?)\s*[)\]}]\s*"),
     re.compile(r"(?P<name>.*?\S)(?:\s+/\s*|\s*/\s+|\s+in\s+|,\s+|\s+en\s+)(?P<unit>\S+(?: \S+)?)"),
-    re.compile(r"(?P<name>.*?[^\W_])[_\s](?P<unit>\S+)"),
+    re.compile(r"(?P<name>.*?[^\s_])[_\s]+(?P<unit>[^\s_]+)"),
+    re.compile(r"(?P<name>[^/]+)/(?P<unit>\S+)"),
 )
 
 _STEMS = {  # what a column measures whose name ends in a short unit
@@ -187,13 +188,16 @@ def in_header(name: str) -> str:
     >>> in_header("Temp. (°C)"), in_header("time_min"), in_header("pressure, bar"), in_header("yield (%)")
     ('°C', 'min', 'bar', '%')
     """
-    bracket, spoken, suffix = (pattern.fullmatch(name.strip()) for pattern in _HEADER)
+    bracket, spoken, suffix, over = (pattern.fullmatch(name.strip()) for pattern in _HEADER)
     if bracket and (text := normalized(bracket["unit"])) and not is_none(text):
         return text if find(text) or _like_a_unit(text) else ""
     if spoken and find(spoken["unit"]):
         return normalized(spoken["unit"])
     if suffix and (unit := find(suffix["unit"])) and _may_be_suffix(suffix["name"], suffix["unit"], unit):
         return normalized(suffix["unit"])
+    if over and (unit := find(over["unit"])):  # T/°C has a unit, mm/s is one
+        symbol = len(over["name"]) == 1 and unit.kind in ("temperature", "time", "pressure")
+        return normalized(over["unit"]) if symbol or not find(over["name"]) else ""
     return ""
 
 
@@ -201,7 +205,10 @@ def _like_a_unit(text: str) -> bool:
     """Whether a text in brackets may be a unit that the table does not know: very short, or with a sign of units."""
     if text[0].isdigit() and text[:2] != "1/":
         return False
-    return len(text) <= 2 or (len(text) <= 15 and any(mark in text for mark in "/%°µ²³^·"))
+    if "/" in text:
+        over = find(text.rpartition("/")[2])  # dt/ha is a unit, Pd/C is none
+        return over is not None and over.kind != "temperature"
+    return len(text) <= 2 or (len(text) <= 15 and any(mark in text for mark in "%°µ²³^·"))
 
 
 def _may_be_suffix(stem: str, suffix: str, unit: Unit) -> bool:

@@ -1,0 +1,144 @@
+from pathlib import Path
+
+import pytest
+
+from bomi.campaign import Campaign, guess, read_experiments, write_guess
+from bomi.campaign.digits import settable
+from bomi.campaign.doubts import doubts
+from bomi.campaign.guess import UnsureError
+from bomi.campaign.sheet import parse_sheet
+from bomi.campaign.template import new_table
+from bomi.campaign.words import likely_mistakes, plain_words
+from bomi.errors import FileError, TableError
+
+HERE = Path("lab.csv")
+
+
+def guessed(text, **options):
+    return guess(parse_sheet(HERE, text.encode()), **options)
+
+
+def why(text, **options):
+    found = guessed(text, **options)
+    return {column.name: f"{column.role}: {found.why(column)}" for column in found.columns}
+
+
+TABLE = """Run,Date,Operator,T (°C),passes,furnace,hold,c (mg/L),yield (%),purity (%)
+H1,2024-01-05,JD,180,1,F2,30,1,41,98
+H2,2024-01-06,JD,190,2,F2,30,20,44,97
+H3,2024-01-08,AM,<150,1,F2,30,400,47,96
+H4,2024-01-09,AM,200,3,F2,30,8000,40,98
+H5,2024-01-10,JD,hot,2,F2,30,9,45,99
+"""
+
+
+def test_every_column_is_taken_for_something_with_why():
+    assert why(TABLE, objective="yield (%)") == {
+        "Run": "identifier: counts up",
+        "Date": "date: date",
+        "Operator": "unused: kept, not used: by its name it says who, where or from which lot",
+        "T (°C)": "parameter: number, 4 of 5 cells; row 6: 'hot', from 0 to 200 °C",
+        "passes": "parameter: whole number, from 1 to 3",
+        "furnace": "constant: constant 'F2': not used",
+        "hold": "constant: constant 30: not used",
+        "c (mg/L)": "parameter: number, from 1 to 8000 mg/L on a log scale",
+        "yield (%)": "objective: maximize, a guess; number",
+        "purity (%)": "unused: kept, not used: seems to be another outcome; --objective takes several",
+    }
+
+
+def test_what_is_unsure_is_asked_with_the_answers_it_would_take():
+    with pytest.raises(UnsureError) as asked:
+        guessed(TABLE)
+    assert (asked.value.option, asked.value.answers) == ("--objective", ("purity (%)", "yield (%)"))
+    with pytest.raises(UnsureError) as asked:
+        guessed('speed,T,yield\n"1,250",60,41\n"1,500",70,44\n')
+    assert (asked.value.option, asked.value.answers) == ("--decimal", (".", ","))
+
+
+def test_named_parameters_are_taken_and_no_others():
+    found = guessed(TABLE, objective="yield (%)", parameters=["passes", "c (mg/L)"])
+    assert list(found.campaign.space.names) == ["passes", "c (mg/L)"]
+    with pytest.raises(FileError, match="no column 'pases' to be a parameter; did you mean 'passes'"):
+        guessed(TABLE, objective="yield (%)", parameters=["pases"])
+
+
+def test_too_many_parameters_are_refused_with_advice():
+    names = [f"x{i}" for i in range(60)]
+    rows = "\n".join(",".join(str((i * 7 + j) % 11) for j in range(61)) for i in range(8))
+    with pytest.raises(FileError, match=r"60 columns that could be parameters.*--parameters A,B,C"):
+        guessed(",".join([*names, "y"]) + "\n" + rows)
+
+
+def test_a_zero_among_decades_says_what_to_do_about_it():
+    found = guessed("dose,T (C),yield\n0,60,41\n0.001,70,44\n0.1,80,47\n10,60,40\n")
+    assert "for a log scale write 0 as <0.001" in found.notes["dose"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "values", "unknown"),
+    [
+        (["Li", "Na", "K"], ["Li", "Na", "K"], []),
+        (["oil", "NA", "water"], ["oil", "water"], ["NA"]),
+        (["+", "-"], ["+", "-"], []),
+        (["A", "-", "B"], ["A", "B"], ["-"]),
+    ],
+)
+def test_words_are_not_gaps_where_they_are_values(texts, values, unknown):
+    assert plain_words(texts) == (values, unknown)
+
+
+def test_a_letter_makes_a_mistake_but_not_in_chemistry():
+    assert likely_mistakes({"water": 5, "wter": 1, "oil": 3}) == {"wter": "water"}
+    assert likely_mistakes({"ethanol": 5, "methanol": 1, "nitrate": 4, "nitrite": 1}) == {}
+
+
+def test_check_says_what_looks_like_a_mistake(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text(
+        "run,furnace,medium,T (°C),yield (%)\nH1,1,water,50,41\nH2,2,oil,60,55\nH3,1,water,50,101\nH4,2,water,70,45\n"
+        "H5,1,oil,60,50\nH6,2,watr,70,48\n"
+    )
+    campaign = guess(parse_sheet(table, table.read_bytes())).campaign
+    toml = campaign.text().replace('"oil"]', '"oil", "watr"]')
+    (tmp_path / "campaign.toml").write_text(toml, encoding="utf-8")
+    assert doubts(read_experiments(table, Campaign.read(tmp_path / "campaign.toml"))) == [
+        '\'furnace\' looks like a category called by numbers; values = ["1", "2"] makes it one',
+        "'medium': 'watr', in one cell, may be 'water' misspelt; a listed value may be suggested",
+        "H3 (row 4): 'yield (%)' is 101 %; can it be?",
+        "H1 (row 2) and H3 (row 4) have the same settings, and 'yield (%)' 41 and 101",
+    ]
+
+
+def test_suggestions_have_the_decimals_of_their_column(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("T,p,c,y\n150,1.5,0.001,4\n160,2.25,0.2,5\n170,1.75,3,6\n155,2.0,50,7\n")
+    found = write_guess(table)[1]
+    space = settable(read_experiments(table, found.campaign))
+    setting = space.setting(space.to_unit({"T": 163.456789, "p": 1.98765, "c": 0.0123456}))
+    assert setting == {"T": 163, "p": 1.99, "c": 0.012}
+
+
+def test_a_new_table_is_made_from_its_campaign(tmp_path):
+    table, path = tmp_path / "lab.csv", tmp_path / "campaign.toml"
+    with pytest.raises(FileError, match=r"no .*campaign.toml to make one from"):
+        new_table(table)
+    path.write_text(
+        'id = "Run"\n[objective]\nname = "hardness"\nunit = "HV"\n[parameters.T]\nrange = [100, 200]\nunit = "°C"\n',
+        encoding="utf-8",
+    )
+    new_table(table)
+    assert table.read_text(encoding="utf-8") == "Run,T,hardness,note\n,[°C],[HV],\n"
+    assert read_experiments(table, Campaign.read(path)).rows == ()
+    with pytest.raises(FileError, match="there already"):
+        new_table(table)
+
+
+def test_a_default_whose_column_is_misspelt_in_the_table_is_told(tmp_path):
+    (tmp_path / "campaign.toml").write_text(
+        '[objective]\nname = "y"\n[parameters.x]\nrange = [0, 9]\n[parameters.Pressure]\nrange = [0, 9]\ndefault = 1\n'
+    )
+    table = tmp_path / "lab.csv"
+    table.write_text("x,pressure,y\n1,5,3\n2,6,4\n")
+    with pytest.raises(TableError, match=r"column 'Pressure': .*did you mean 'pressure'"):
+        read_experiments(table, Campaign.read(tmp_path / "campaign.toml"))

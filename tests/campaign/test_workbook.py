@@ -1,0 +1,141 @@
+import io
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bomi.campaign import append, guess, read_experiments, read_sheet, write_guess
+from bomi.campaign.delimited import MIXED
+from bomi.campaign.sheet import load_sheet, parse_sheet
+from bomi.errors import FileError
+
+from .corpus import spreadsheet, workbook
+
+ROWS = [
+    ["id", "T (°C)", "medium", "hardness"],
+    ["H1", "180", "oil", "131.5"],
+    ["H2", "<150", "water", "140"],
+    ["H3", "n.d.", "oil", ""],
+    ["H4", "200", "air", "138.25"],
+]
+
+words = st.sampled_from(["oil", "water", "", "n.d.", "<5", "150-160", "~20", "45 %", "k.A."])
+numbers = st.floats(-1e6, 1e6, allow_subnormal=False).map(lambda x: repr(float(f"{x:.6g}")).removesuffix(".0"))
+tables = st.lists(st.tuples(numbers, st.one_of(numbers, words), words, numbers), min_size=2, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables)
+def test_text_and_workbooks_agree_on_the_same_table(rows):
+    table = [["a", "b", "c", "y"], *map(list, rows)]
+    text = "\n".join("\t".join(row) for row in table).encode()
+    found = [
+        load_sheet(Path("t.tsv"), text, ["a", "b", "c", "y"]),
+        load_sheet(Path("t.xlsx"), workbook(table, {}), ["a", "b", "c", "y"]),
+        load_sheet(Path("t.ods"), spreadsheet(table), ["a", "b", "c", "y"]),
+    ]
+
+    def cells(sheet):
+        full = [[*row, *[""] * (4 - len(row))] for row in sheet.rows]
+        return [[same(cell) for cell in row] for row in full]
+
+    def same(text):
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+    assert cells(found[0]) == cells(found[1]) == cells(found[2])
+
+
+def campaign_for(folder: Path, form: str = ".xlsx") -> tuple[Path, object]:
+    table = folder / f"lab{form}"
+    table.write_bytes(workbook(ROWS, {}) if form == ".xlsx" else spreadsheet(ROWS))
+    return table, write_guess(table)[1].campaign
+
+
+def test_rows_are_added_to_a_workbook_and_read_back(tmp_path):
+    table, campaign = campaign_for(tmp_path)
+    before = parts(table)
+    ids = append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}, {"T (°C)": 190.0, "medium": "air"}])
+    assert ids == ["H5", "H6"]
+    rows = read_experiments(table, campaign).rows
+    assert [row.recorded["T (°C)"] for row in rows[-2:]] == [165.5, 190.0]
+    assert [row.asked for row in rows[-2:]] == [row.recorded for row in rows[-2:]]
+    assert all(row.pending for row in rows[-2:])
+    after = parts(table)
+    assert {name for name in before if before[name] != after[name]} == {"xl/worksheets/sheet1.xml"}
+    assert openpyxl.load_workbook(table).active["B6"].value == 165.5
+
+
+def parts(table: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(table.read_bytes())) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_formulas_styles_and_other_sheets_stay(tmp_path):
+    table, campaign = campaign_for(tmp_path)
+    book = openpyxl.load_workbook(table)
+    book.active["A5"].font = openpyxl.styles.Font(bold=True)
+    book.create_sheet("other")["A1"] = "=1+1"
+    book.save(table)
+    append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}])
+    now = openpyxl.load_workbook(table)
+    assert now["other"]["A1"].value == "=1+1"
+    assert now.worksheets[0]["A6"].font.bold
+    assert now.worksheets[0]["A6"].value == "H5"
+
+
+def test_nothing_is_written_over_what_stands_below_the_table(tmp_path):
+    table, campaign = campaign_for(tmp_path)
+    book = openpyxl.load_workbook(table)
+    book.active["A6"] = "mean"
+    book.active["D6"] = 136.6
+    book.save(table)
+    with pytest.raises(FileError, match="row 6 is not empty"):
+        append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}])
+
+
+def test_an_ods_is_only_read(tmp_path):
+    table, campaign = campaign_for(tmp_path, ".ods")
+    assert len(read_experiments(table, campaign).rows) == 4
+    with pytest.raises(FileError, match=r"save it as \.xlsx or CSV"):
+        append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}])
+
+
+def test_lines_in_another_encoding_are_named_and_the_file_is_only_read():
+    content = "run;Öl;T\n".encode() + "1;Größe;5\n".encode("cp1252") + b"2;x;6\n"
+    sheet = parse_sheet(Path("lab.csv"), content)
+    assert sheet.encoding == MIXED
+    assert sheet.columns["Öl"] == ["Größe", "x"]
+    assert sheet.notes == ("line 2 is not UTF-8 as the others are: read as Windows-1252",)
+    with pytest.raises(FileError, match="different encodings"):
+        sheet.append([], [{"T": "7"}])
+
+
+def test_utf_16_is_written_back_as_it_was():
+    content = "run;T\n1;5\n".encode("utf-16")
+    sheet = parse_sheet(Path("lab.csv"), content)
+    assert sheet.append([], [{"run": "2", "T": "6"}]) == "run;T\n1;5\n2;6\n".encode("utf-16")
+
+
+def test_a_table_in_the_style_of_a_weld_database_reads_without_a_change_by_hand(tmp_path):
+    elements = ["C", "Si", "Mn", "S", "P", "Ni", "Cr", "Mo", "V", "Cu", "O", "Ti", "N", "B", "Nb"]
+    settings_ = ["heat input", "interpass T", "PWHT T", "PWHT time", *(f"factor {i}" for i in range(11))]
+    lines = [",".join([*(f"{e} (wt%)" for e in elements), *settings_, "yield strength (MPa)"])]
+    for i in range(200):
+        chemistry = [f"<0.0{1 + j % 3}" if (i + j) % 4 == 0 else f"{0.01 * ((i * 7 + j) % 50):.2f}" for j in range(15)]
+        heat = "150-200" if i % 6 == 0 else str(100 + i % 90)
+        rest = [f"{0.5 + (i * 3 + j) % 10}" for j in range(14)]
+        lines.append(",".join([*chemistry, heat, *rest, f"{400 + i % 77}"]))
+    table = tmp_path / "weld.csv"
+    table.write_text("\n".join(lines) + "\n")
+    found = guess(read_sheet(table))
+    assert len(found.campaign.space) == 30
+    assert found.campaign.objective == "yield strength (MPa)"
+    echoes = {(echo.column, echo.how): echo for echo in read_experiments(table, found.campaign).echoes}
+    assert str(echoes["C (wt%)", "limit"]) == "C (wt%): read `<0.01` as 0..0.01 in 50 cells"
+    assert str(echoes["heat input", "range"]) == "heat input: read `150-200` as 150..200 in 34 cells"
