@@ -60,6 +60,8 @@ window.bomi = (() => {
     if (left.length) emitEvent("bomi-held", left);
   };
   addEventListener("load", () => setTimeout(start, 0));
+  // A tab that is closed says so: nobody waits for it to come back.
+  addEventListener("pagehide", () => navigator.sendBeacon("/bye", window.clientId || ""));
   addEventListener("offline", () => offline(true));
   addEventListener("online", () => !window.socket?.connected || offline(false));
 

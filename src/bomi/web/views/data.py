@@ -14,8 +14,8 @@ from bomi.campaign.draft import cell_problems, other_problems
 from bomi.campaign.edits import replace_file
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.snapshot import Snapshot
-from bomi.data.observations import Row
 from bomi.errors import BomiError
+from bomi.space import EXCLUDE, RESERVED
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
@@ -105,7 +105,7 @@ class DataView(View):
             self.exclude_button.tooltip("Nothing is learned from an excluded row; it stays in the table")
             self.remove_button = theme.button("Remove", self.remove, icon="delete_outline")
             self.remove_button.props("dense padding='4px 10px'").tooltip("Ctrl+Delete in the table")
-            if not self.session.small and any(name.startswith("asked.") for name in self.session.draft.sheet.header):
+            if not self.session.small and any(name.startswith(RESERVED) for name in self.session.draft.sheet.header):
                 ui.switch("what was asked", on_change=lambda event: self.fold(not event.value)).classes("small")
             search = ui.input(placeholder="Search", on_change=lambda event: self.search(str(event.value or "")))
             search.props('outlined dense clearable debounce=200 aria-label="Search the table"').style("width: 170px")
@@ -355,7 +355,7 @@ class DataView(View):
         self.remove_button.set_visibility(chosen)
         out = chosen and all(self.grid.rows[key].get("excluded") for key in keys) if self.grid else False
         self.exclude_button.text = f"{'Use' if out else 'Exclude'} {theme.count(len(keys), 'row')}"
-        self.exclude_button.set_visibility(chosen and "excluded" in Row.__dataclass_fields__)
+        self.exclude_button.set_visibility(chosen)
 
     def exclude(self) -> None:
         """Leave rows out of what is learned from, or take them in again; they stay in the table."""
@@ -395,9 +395,6 @@ class DataView(View):
         short = ", ".join(text for text in texts if text.strip())
         number = "A new row" if row["line"] == "new" else f"Row {row['line']}"
         return f"{number}: {short[:77]}..." if len(short) > 80 else f"{number}: {short}"
-
-
-EXCLUDE = "exclude"
 
 
 def _round(icon: str, name: str, action: Callable[[], Any]) -> ui.button:

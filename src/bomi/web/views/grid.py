@@ -11,8 +11,9 @@ from bomi.campaign.draft import Draft, cell_problems, marks
 from bomi.campaign.edits import continued
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot
+from bomi.data.reading import read_exclude
 from bomi.errors import FileError
-from bomi.space import RESERVED, Integer, Parameter, Real
+from bomi.space import EXCLUDE, RESERVED, Integer, Parameter, Real
 from bomi.web.desk import Session
 
 # A name that starts with a colon would be run by the browser; so columns go by their place, and every key is ours.
@@ -316,5 +317,5 @@ def _changed(draft: Draft) -> dict[int, set[str]]:
 
 def _excluded(snapshot: Snapshot) -> set[int]:
     """The places of rows that nothing is learned from."""
-    rows = snapshot.experiments.rows if snapshot.experiments else ()
-    return {place for place, row in enumerate(rows) if getattr(row, "excluded", False)}
+    texts = snapshot.sheet.columns.get(EXCLUDE, ()) if snapshot.sheet else ()
+    return {place for place, text in enumerate(texts) if read_exclude(text)}

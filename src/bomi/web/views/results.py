@@ -33,7 +33,7 @@ class ResultsDialog:
             theme.name_dialog(box, "Results")
             theme.heading("Results")
             ui.label(
-                "What came out of those that went as asked. Leave blank what is not known yet; type failed for a failure."
+                "What came out of those that went as asked. Leave blank what is not known yet; a failure is `failed`."
             ).classes("soft small")
             with theme.block("scroll").style("width: 100%"), ui.element("table").classes("compact"):
                 with ui.element("thead"), ui.element("tr"):
