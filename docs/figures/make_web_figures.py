@@ -17,7 +17,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = Path(__file__).parent / "web"
 SIZES = {"wide": (1280, 860), "narrow": (700, 1000), "phone": (390, 844)}
-HEADINGS = {"home": "Home", "data": "Data", "suggest": "Suggest", "gaps": "Gaps", "progress": "Progress", "setup": "Set-up"}
+HEADINGS = {
+    "home": "Home",
+    "data": "Data",
+    "suggest": "Suggest",
+    "gaps": "Gaps",
+    "progress": "Progress",
+    "setup": "Set-up",
+}
 WHOLE = {"progress"}  # shown down to their end, if they are wide
 COLOURS = 192
 REACTOR = """

@@ -198,7 +198,8 @@ class DataView(View):
             self.show_setup()
             if not session.snapshot.editable:
                 theme.note(
-                    f"{session.snapshot.table.name} is a workbook, which is only read here; save it as CSV to edit it."
+                    f"{session.snapshot.table.name} is a workbook: its cells are only read here, while suggestions can "
+                    "be added to an .xlsx. Save it as CSV to edit it on this page."
                 )
             for text in result.sheet.notes if result.sheet else ():
                 theme.note(f"{session.snapshot.table.name}: {text}")
