@@ -32,18 +32,20 @@ def write_table(folder: Path, rows: int) -> Path:
 
 
 @contextmanager
-def started(table: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def started(table: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """`bomi web` of a table, and the address that it prints."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "bomi", "web", str(table), "--no-browser", "--port", str(port)]
     environment = {**os.environ, "XDG_STATE_HOME": str(table.parent), "PYTHONPATH": str(ROOT / "src")}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    log = table.with_suffix(".log")
+    with open(log, "w", encoding="utf-8") as said:
+        process = subprocess.Popen(command, stderr=said, env=environment)
     try:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        yield process, next(word for word in said.split() if word.startswith("http"))
+        while "(Ctrl+C" not in log.read_text(encoding="utf-8"):
+            time.sleep(0.01)
+        yield process, next(word for word in log.read_text(encoding="utf-8").split() if word.startswith("http"))
     finally:
         process.terminate()
         process.wait()

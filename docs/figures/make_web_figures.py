@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -166,10 +167,13 @@ def served(table: Path) -> Iterator[str]:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "bomi", "web", str(table), "--no-browser", "--port", str(port)]
     environment = {**os.environ, "XDG_STATE_HOME": str(table.parent)}
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    log = table.with_suffix(".log")
+    with open(log, "w", encoding="utf-8") as said:
+        process = subprocess.Popen(command, stderr=said, env=environment)
     try:
-        assert process.stderr is not None
-        yield next(word for word in process.stderr.readline().split() if word.startswith("http"))
+        while "(Ctrl+C" not in log.read_text(encoding="utf-8"):
+            time.sleep(0.05)
+        yield next(word for word in log.read_text(encoding="utf-8").split() if word.startswith("http"))
     finally:
         process.terminate()
         process.wait()

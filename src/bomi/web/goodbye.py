@@ -2,20 +2,19 @@
 
 import asyncio
 
-from fastapi import Request, Response
+from fastapi import Response
 from nicegui import Client
 
 LINGER = 2.0  # seconds in which it may be back: a page that is loaded anew says good-bye too
 
 
-async def say_good_bye(request: Request) -> Response:
+async def say_good_bye(client: str = "") -> Response:
     """Forget a tab, unless it is back by then."""
-    name = (await request.body())[:64].decode("ascii", "replace")
 
     def let_go() -> None:
-        client = Client.instances.get(name)
-        if client is not None and not client.has_socket_connection:
-            client.delete()
+        found = Client.instances.get(client)
+        if found is not None and not found.has_socket_connection:
+            found.delete()
 
     asyncio.get_running_loop().call_later(LINGER, let_go)
     return Response(status_code=204)

@@ -58,7 +58,7 @@ class ResultsDialog:
                     made = ui.input(value=str(self.session.desk.texts.get(key, now))).props("outlined dense")
                     made.props["aria-label"] = f"{name} of {called}"
                     made.props["data-keep"] = key
-                    made.on_value_change(lambda event, key=key: self.session.type(key, str(event.value or "") or None))
+                    made.on_value_change(lambda event, key=key: self.session.type(key, str(event.value or "")))
                     self.fields[place, name] = made
 
     def close(self) -> None:
