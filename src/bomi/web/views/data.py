@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from bomi.campaign import storage, summarize
-from bomi.campaign.draft import cell_problems, other_problems
+from bomi.campaign.draft import other_problems
 from bomi.campaign.edits import replace_file
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.snapshot import Snapshot
@@ -20,6 +20,7 @@ from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.grid import Grid
+from bomi.web.views.outside import outside, plain_problems, use_outside
 from bomi.web.views.row_cards import RowCards
 from bomi.web.views.start import begin, missing
 from bomi.web.views.upload import Upload
@@ -247,7 +248,7 @@ class DataView(View):
                 for problem in other_problems(result):
                     ui.label(f"{problem.column or 'the header'}: {problem.message}").style("padding: 3px 8px")
                 keys = list(self.grid.rows) if self.grid else []
-                for (place, column), message in list(cell_problems(result).items())[:SHOWN]:
+                for (place, column), message in list(plain_problems(result).items())[:SHOWN]:
                     number = self.session.draft.sheet.numbers[place]
                     where = f"Row {number}, {column}: " if column else f"Row {number}: "
                     if not keys:
@@ -258,9 +259,7 @@ class DataView(View):
 
     def offer_outside(self, result: Snapshot) -> None:
         """Rows outside the ranges can be used as they are."""
-        from bomi.web.views.outside import are_outside, use_outside
-
-        if are_outside(result):
+        if outside(result):
             theme.button("Use the rows outside the range", lambda: use_outside(self.session))
 
     def find(self, key: str, column: str) -> None:
