@@ -1,13 +1,13 @@
 """Pictures of the page for docs/web.md, in Chromium: `python docs/figures/make_web_figures.py`."""
 
 import io
+import os
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +17,16 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parent.parent.parent
 FOLDER = Path(__file__).parent / "web"
-SIZES = {"wide": (1280, 860), "narrow": (600, 1000)}
-HEADINGS = {"data": "Data", "suggest": "Suggest", "gaps": "Gaps", "progress": "Progress", "setup": "Set-up"}
-WHOLE = {"progress"}  # shown down to their end
+SIZES = {"wide": (1280, 860), "narrow": (700, 1000), "phone": (390, 844)}
+HEADINGS = {
+    "home": "Home",
+    "data": "Data",
+    "suggest": "Suggest",
+    "gaps": "Gaps",
+    "progress": "Progress",
+    "setup": "Set-up",
+}
+WHOLE = {"progress"}  # shown down to their end, if they are wide
 COLOURS = 192
 REACTOR = """
 [objectives.yield]
@@ -90,6 +97,7 @@ def problems(page: Page) -> None:
     page.wait_for_timeout(500)
     save(page, "problems-wide-light")
     page.get_by_role("button", name="Discard").click()
+    page.get_by_role("button", name="Discard 3 changes").click()
     page.get_by_text("3 problems").wait_for(state="detached")
     page.wait_for_timeout(500)
 
@@ -101,9 +109,9 @@ def take(browser: Browser, address: str, size: str, light: str) -> None:
     context.set_default_timeout(180_000)
     page = context.new_page()
     for view, heading in HEADINGS.items():
-        page.goto(f"{address}?view={view}")
+        page.goto(f"{address}&view={view}")
         page.get_by_role("heading", name=heading, level=1, exact=True).wait_for()
-        if view == "suggest":
+        if view == "suggest" and not page.get_by_role("region", name="Suggestion 2").count():
             page.get_by_label("How many experiments").fill("2")
             page.get_by_role("button", name="Suggest").click()
             page.get_by_role("region", name="Suggestion 2").wait_for()
@@ -111,9 +119,15 @@ def take(browser: Browser, address: str, size: str, light: str) -> None:
         page.locator("[aria-busy]").wait_for(state="detached")
         page.wait_for_timeout(1000)
         page.mouse.move(0, 0)
+        if view == "progress" and size == "wide":
+            page.get_by_role("button", name="Draw").click()
+            page.get_by_role("img", name="expected strength over temperature and time").wait_for()
+            page.set_viewport_size({"width": width, "height": 2800})  # so that the bar stays at the top
+            page.wait_for_timeout(1500)
         if view == "data" and (size, light) == ("wide", "light"):
             problems(page)
-        save(page, f"{view}-{size}-{light}", whole=view in WHOLE)
+        save(page, f"{view}-{size}-{light}", whole=view in WHOLE and size == "wide")
+        page.set_viewport_size({"width": width, "height": height})
         if view == "suggest" and size == "wide":
             page.get_by_role("button", name="Enter result").click()
             page.get_by_label("strength (MPa)").fill("428.7")
@@ -122,6 +136,9 @@ def take(browser: Browser, address: str, size: str, light: str) -> None:
             page.get_by_label("time (h)").fill("70±5")
             page.wait_for_timeout(600)
             save(page, f"result-{size}-{light}")
+            page.get_by_role("button", name="Cancel").click()
+            page.get_by_role("button", name="Throw it away").click()
+            page.get_by_role("dialog").first.wait_for(state="detached")
     context.close()
 
 
@@ -131,11 +148,11 @@ def several(browser: Browser, address: str) -> None:
         context = browser.new_context(viewport={"width": 1280, "height": 860}, color_scheme=light)
         context.set_default_timeout(180_000)
         page = context.new_page()
-        page.goto(f"{address}?view=progress")
+        page.goto(f"{address}&view=progress")
         page.get_by_role("rowheader", name="1", exact=True).wait_for()
         page.wait_for_timeout(2000)
         save(page, f"tradeoffs-wide-{light}")
-        page.goto(f"{address}?view=setup")
+        page.goto(f"{address}&view=setup")
         page.get_by_role("region", name="Constraint 1").wait_for()
         page.wait_for_timeout(1000)
         save(page, f"constraint-wide-{light}", whole=True)
@@ -144,21 +161,19 @@ def several(browser: Browser, address: str) -> None:
 
 @contextmanager
 def served(table: Path) -> Iterator[str]:
-    """The page of a table, and its address."""
+    """The page of a table, and the address that it prints."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "bomi", "web", str(table), "--no-browser", "--port", str(port)]
-    process = subprocess.Popen(command)
+    environment = {**os.environ, "XDG_STATE_HOME": str(table.parent)}
+    log = table.with_suffix(".log")
+    with open(log, "w", encoding="utf-8") as said:
+        process = subprocess.Popen(command, stderr=said, env=environment)
     try:
-        address = f"http://127.0.0.1:{port}/"
-        while True:
-            try:
-                urllib.request.urlopen(address)
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield address
+        while "(Ctrl+C" not in log.read_text(encoding="utf-8"):
+            time.sleep(0.05)
+        yield next(word for word in log.read_text(encoding="utf-8").split() if word.startswith("http"))
     finally:
         process.terminate()
         process.wait()
@@ -168,9 +183,12 @@ def main() -> None:
     """Serve the page and take its pictures."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        with served(prepare_several(Path(folder))) as address:
+        one, two = Path(folder) / "one", Path(folder) / "two"
+        one.mkdir()
+        two.mkdir()
+        with served(prepare_several(one)) as address:
             several(browser, address)
-        with served(prepare(Path(folder))) as address:
+        with served(prepare(two)) as address:
             for light in ("light", "dark"):
                 for size in SIZES:
                     take(browser, address, size, light)

@@ -149,3 +149,20 @@ def test_an_edit_is_acknowledged_at_once_at_ten_thousand_rows(lab, served, tab):
     assert acknowledged < 1.0, (acknowledged, checked)
     retype(page, 1, 4, "3")
     page.get_by_text("10000 rows, 9750 with an outcome").wait_for()
+
+
+def test_rows_are_excluded_and_used_again_and_stay_in_the_table(lab, served, tab):
+    page = tab(served(lab).address)
+    for row in (1, 3):
+        page.locator(f'.ag-row[row-index="{row}"] .ag-checkbox-input').first.check()
+    button(page, "Exclude 2 rows").click()
+    button(page, "Save 3 changes").click()  # the column among them
+    told(page, "Saved")
+    assert [row["exclude"] for row in rows(lab)[:4]] == ["", "yes", "", "yes"]
+    page.get_by_text("40 rows, 37 with an outcome").wait_for()
+    page.locator(".ag-row.excluded").first.wait_for()
+    page.locator('.ag-row[row-index="1"] .ag-checkbox-input').first.check()
+    button(page, "Use 1 row").click()
+    button(page, "Save 1 change").click()
+    page.get_by_text("40 rows, 38 with an outcome").wait_for()
+    assert [row["exclude"] for row in rows(lab)[:4]] == ["", "", "", "yes"]

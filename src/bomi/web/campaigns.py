@@ -11,7 +11,7 @@ from bomi.campaign import summarize
 from bomi.campaign.snapshot import Snapshot, take_snapshot
 from bomi.campaign.toml import NAME
 
-TABLES = (".csv", ".tsv", ".xlsx", ".ods")
+TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".xls", ".ods")
 DEPTH = 4  # folders below
 MOST = 200  # campaigns
 

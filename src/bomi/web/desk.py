@@ -90,8 +90,19 @@ class Desk:
             self.draft, conflicts = self.draft.rebased(now)
             self.conflicts += conflicts
             self._waits = True
+        self._forget_answered()
         self.tell()
         return True
+
+    def _forget_answered(self) -> None:
+        """What was expected of an experiment is kept until its result is there."""
+        experiments = self.snapshot.experiments
+        if experiments is not None:
+            names = experiments.campaign.outcomes
+            waits = {row.id for row in experiments.rows if not row.failed and len(row.outcomes) < len(names)}
+            for identity in self.kept("asked/"):
+                if identity not in waits:
+                    self.keep(f"asked/{identity}", None)
 
     async def watch(self) -> None:
         """Look at the files, and write down what waits; called every now and then."""
@@ -244,10 +255,10 @@ class Session:
             self.on_safe(self._unsafe)
             self._unsafe = {}
 
-    def type(self, key: str, value: Any) -> None:
-        """Something was typed into a field that is no cell."""
-        self.received(key, value)
-        self.desk.keep(key, value)
+    def type(self, key: str, text: str, *, before: str = "") -> None:
+        """Something was typed into a field that is no cell; what it held before need not be kept."""
+        self.received(key, text)
+        self.desk.keep(key, None if text == before else text)
 
     def refresh(self) -> None:
         """Look at the files now."""

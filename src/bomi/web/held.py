@@ -59,6 +59,7 @@ def _set_up(session: Session, key: str, text: str) -> None:
             return
     if isinstance(here, dict) and here.get(last) != text:
         here[last] = text
+        state["as_text"] = state["as_text"] or last == "text"
         desk.keep("setup", state)
 
 

@@ -43,6 +43,7 @@ def serve(
     from bomi.web import page, shelf, theme
     from bomi.web.desk import Desk
     from bomi.web.desks import Desks
+    from bomi.web.goodbye import say_good_bye
     from bomi.web.security import Guard, is_loopback
     from bomi.web.tokens import own_token
 
@@ -61,6 +62,7 @@ def serve(
 
     ui.page("/", title=f"{desks.path.name} – bomi", favicon=LOGO, reconnect_timeout=RECONNECT)(index)
     app.add_static_files("/static", theme.STATIC)
+    app.post("/bye")(say_good_bye)
 
     def started() -> None:
         say(f"{table.name or table} is at {address} (Ctrl+C ends it)")

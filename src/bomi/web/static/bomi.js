@@ -11,10 +11,15 @@ window.bomi = (() => {
     }
   };
   const put = (all) => {
-    if (Object.keys(all).length) localStorage.setItem(shelf(), JSON.stringify(all));
-    else localStorage.removeItem(shelf());
+    try {
+      if (Object.keys(all).length) localStorage.setItem(shelf(), JSON.stringify(all));
+      else localStorage.removeItem(shelf());
+    } catch {
+      console.warn("the browser has no room to hold what was typed; it is sent all the same");
+    }
   };
-  const hold = (key, value) => put({ ...held(), [key]: value });
+  const holdAll = (entries) => put({ ...held(), ...entries });
+  const hold = (key, value) => holdAll({ [key]: value });
   const drop = (key) => {
     const { [key]: gone, ...rest } = held();
     put(rest);
@@ -60,6 +65,8 @@ window.bomi = (() => {
     if (left.length) emitEvent("bomi-held", left);
   };
   addEventListener("load", () => setTimeout(start, 0));
+  // A tab that is closed says so: nobody waits for it to come back.
+  addEventListener("pagehide", () => navigator.sendBeacon("/bye?client=" + (window.clientId || "")));
   addEventListener("offline", () => offline(true));
   addEventListener("online", () => !window.socket?.connected || offline(false));
 
@@ -101,5 +108,5 @@ window.bomi = (() => {
     const told = () => (window.did_handshake ? emitEvent("bomi-small", small.matches) : setTimeout(told, 20));
     told();
   });
-  return { hold, drop, held, safe, visit, toggle };
+  return { hold, holdAll, drop, held, safe, visit, toggle };
 })();

@@ -38,7 +38,7 @@ window.bomiGrid = (() => {
     return { row: node.id, field, column: name, number: node.data.number, before, text, seen: { ...row, [name]: before } };
   };
   const send = (changes, extra = []) => {
-    for (const one of changes) bomi.hold(`cell/${one.number}/${one.column}`, one);
+    bomi.holdAll(Object.fromEntries(changes.map((one) => [`cell/${one.number}/${one.column}`, one])));
     emitEvent("bomi-cells", { changes, extra });
   };
   const show = (node, field, text) => {
@@ -59,7 +59,6 @@ window.bomiGrid = (() => {
     send(changes, extra);
   };
   const typed = (params) => {
-    bomi.drop("typing");
     if (params.source === "bomi" || params.oldValue === params.newValue) return;
     const field = params.colDef.field, text = params.newValue ?? "";
     show(params.node, field, text);

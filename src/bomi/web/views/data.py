@@ -10,16 +10,17 @@ from typing import Any
 from nicegui import ui
 
 from bomi.campaign import storage, summarize
-from bomi.campaign.draft import cell_problems, other_problems
+from bomi.campaign.draft import other_problems
 from bomi.campaign.edits import replace_file
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.snapshot import Snapshot
-from bomi.data.observations import Row
 from bomi.errors import BomiError
+from bomi.space import EXCLUDE, RESERVED
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.grid import Grid
+from bomi.web.views.outside import outside, plain_problems, use_outside
 from bomi.web.views.row_cards import RowCards
 from bomi.web.views.start import begin, missing
 from bomi.web.views.upload import Upload
@@ -105,7 +106,7 @@ class DataView(View):
             self.exclude_button.tooltip("Nothing is learned from an excluded row; it stays in the table")
             self.remove_button = theme.button("Remove", self.remove, icon="delete_outline")
             self.remove_button.props("dense padding='4px 10px'").tooltip("Ctrl+Delete in the table")
-            if not self.session.small and any(name.startswith("asked.") for name in self.session.draft.sheet.header):
+            if not self.session.small and any(name.startswith(RESERVED) for name in self.session.draft.sheet.header):
                 ui.switch("what was asked", on_change=lambda event: self.fold(not event.value)).classes("small")
             search = ui.input(placeholder="Search", on_change=lambda event: self.search(str(event.value or "")))
             search.props('outlined dense clearable debounce=200 aria-label="Search the table"').style("width: 170px")
@@ -198,7 +199,8 @@ class DataView(View):
             self.show_setup()
             if not session.snapshot.editable:
                 theme.note(
-                    f"{session.snapshot.table.name} is a workbook, which is only read here; save it as CSV to edit it."
+                    f"{session.snapshot.table.name} is a workbook: its cells are only read here, while suggestions can "
+                    "be added to an .xlsx. Save it as CSV to edit it on this page."
                 )
             for text in result.sheet.notes if result.sheet else ():
                 theme.note(f"{session.snapshot.table.name}: {text}")
@@ -246,7 +248,7 @@ class DataView(View):
                 for problem in other_problems(result):
                     ui.label(f"{problem.column or 'the header'}: {problem.message}").style("padding: 3px 8px")
                 keys = list(self.grid.rows) if self.grid else []
-                for (place, column), message in list(cell_problems(result).items())[:SHOWN]:
+                for (place, column), message in list(plain_problems(result).items())[:SHOWN]:
                     number = self.session.draft.sheet.numbers[place]
                     where = f"Row {number}, {column}: " if column else f"Row {number}: "
                     if not keys:
@@ -257,9 +259,7 @@ class DataView(View):
 
     def offer_outside(self, result: Snapshot) -> None:
         """Rows outside the ranges can be used as they are."""
-        from bomi.web.views.outside import are_outside, use_outside
-
-        if are_outside(result):
+        if outside(result):
             theme.button("Use the rows outside the range", lambda: use_outside(self.session))
 
     def find(self, key: str, column: str) -> None:
@@ -355,7 +355,7 @@ class DataView(View):
         self.remove_button.set_visibility(chosen)
         out = chosen and all(self.grid.rows[key].get("excluded") for key in keys) if self.grid else False
         self.exclude_button.text = f"{'Use' if out else 'Exclude'} {theme.count(len(keys), 'row')}"
-        self.exclude_button.set_visibility(chosen and "excluded" in Row.__dataclass_fields__)
+        self.exclude_button.set_visibility(chosen)
 
     def exclude(self) -> None:
         """Leave rows out of what is learned from, or take them in again; they stay in the table."""
@@ -395,9 +395,6 @@ class DataView(View):
         short = ", ".join(text for text in texts if text.strip())
         number = "A new row" if row["line"] == "new" else f"Row {row['line']}"
         return f"{number}: {short[:77]}..." if len(short) > 80 else f"{number}: {short}"
-
-
-EXCLUDE = "exclude"
 
 
 def _round(icon: str, name: str, action: Callable[[], Any]) -> ui.button:

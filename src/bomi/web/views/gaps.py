@@ -213,7 +213,7 @@ class GapsView(View):
                 typed = ui.select(options, label=label, value=kept if kept in options else None)
             else:
                 typed = ui.input(label, value=kept or "").on("keydown.enter", write)  # type: ignore[assignment]
-            typed.on_value_change(lambda event: self.session.type(key, event.value or None))
+            typed.on_value_change(lambda event: self.session.type(key, str(event.value or "")))
             typed.props("outlined dense").style("flex: 1; min-width: 0")
             typed.props["data-keep"] = key
             typed.props["aria-label"] = f"{gap.parameter} of row {gap.number}, looked up or measured again"

@@ -7,13 +7,15 @@ from typing import Any
 
 from nicegui import events, ui
 
-from bomi.campaign.draft import Draft, cell_problems, marks
+from bomi.campaign.draft import Draft, marks
 from bomi.campaign.edits import continued
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot
+from bomi.data.reading import read_exclude
 from bomi.errors import FileError
-from bomi.space import RESERVED, Integer, Parameter, Real
+from bomi.space import EXCLUDE, RESERVED, Integer, Parameter, Real
 from bomi.web.desk import Session
+from bomi.web.views.outside import plain_problems
 
 # A name that starts with a colon would be run by the browser; so columns go by their place, and every key is ours.
 _RULE = "params => (params.data.kinds[params.colDef.field] || '').split(' ').includes('{}')"
@@ -205,7 +207,7 @@ class Grid:
         """The rows as the grid takes them, with what is special of each cell and why."""
         draft = self.session.draft
         result, sheet = draft.result, draft.sheet
-        kinds, wrong = marks(result), cell_problems(result)
+        kinds, wrong = marks(result), plain_problems(result)
         special: dict[int, set[str]] = {}
         for place, name in (*kinds, *wrong):
             special.setdefault(place, set()).add(name)
@@ -316,5 +318,5 @@ def _changed(draft: Draft) -> dict[int, set[str]]:
 
 def _excluded(snapshot: Snapshot) -> set[int]:
     """The places of rows that nothing is learned from."""
-    rows = snapshot.experiments.rows if snapshot.experiments else ()
-    return {place for place, row in enumerate(rows) if getattr(row, "excluded", False)}
+    texts = snapshot.sheet.columns.get(EXCLUDE, ()) if snapshot.sheet else ()
+    return {place for place, text in enumerate(texts) if read_exclude(text)}

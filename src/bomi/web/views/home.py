@@ -142,7 +142,7 @@ class HomeView(View):
         rows = [
             (row.outcomes[objective.name], number, row)
             for number, row in zip(experiments.numbers, experiments.rows, strict=True)
-            if objective.name in row.outcomes and not getattr(row, "excluded", False)
+            if objective.name in row.outcomes and not row.excluded
         ]
         if not rows:
             ui.label(f"{objective.name}: no outcome yet").classes("soft")
@@ -160,7 +160,7 @@ class HomeView(View):
         waits = [
             (number, row)
             for number, row in zip(experiments.numbers, experiments.rows, strict=True)
-            if not row.failed and len(row.outcomes) < len(outcomes) and not getattr(row, "excluded", False)
+            if not row.failed and len(row.outcomes) < len(outcomes) and not row.excluded
         ]
         with theme.sheet():
             theme.heading("Next")

@@ -1,9 +1,11 @@
-"""Rows outside the ranges: whether there are any, and admitting them to the campaign."""
+"""Rows outside the ranges: which they are, in plain words, and admitting them to the campaign."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
+from bomi.campaign.draft import cell_problems
 from bomi.campaign.edits import replace_file
 from bomi.campaign.experiments import check
 from bomi.campaign.snapshot import Snapshot
@@ -11,17 +13,34 @@ from bomi.campaign.toml import from_document, parse_campaign, read_document
 from bomi.errors import BomiError, TableError
 from bomi.web.desk import Session
 
+Spot = tuple[object, str]  # a row, by its line, and a column
 
-def are_outside(snapshot: Snapshot) -> bool:
-    """Whether some problems of a table go away once rows outside the ranges are admitted."""
+
+def outside(snapshot: Snapshot) -> Collection[Spot]:
+    """The cells whose problems go away once rows outside the ranges are admitted."""
     campaign, sheet = snapshot.campaign, snapshot.sheet
     if campaign is None or sheet is None or campaign.out_of_bounds == "keep" or not snapshot.problems:
-        return False
+        return ()
+    now = {(problem.row, problem.column) for problem in snapshot.problems}
     try:
         check(sheet, replace(campaign, out_of_bounds="keep"))
     except TableError as error:
-        return len(error.problems) < len(snapshot.problems)
-    return True
+        return now - {(problem.row, problem.column) for problem in error.problems}
+    return now
+
+
+def plain_problems(snapshot: Snapshot) -> dict[tuple[int, str], str]:
+    """What is wrong with cells, by place of the row and column, in words that the page has a button for."""
+    found, campaign, sheet = cell_problems(snapshot), snapshot.campaign, snapshot.sheet
+    if campaign is None or sheet is None or not found:
+        return found
+    beyond = set(outside(snapshot))
+    return {
+        (place, name): f"{sheet.columns[name][place]} is outside {campaign.space.parameters[name].range_text}"
+        if (sheet.numbers[place], name) in beyond and name in campaign.space.parameters
+        else message
+        for (place, name), message in found.items()
+    }
 
 
 def use_outside(session: Session) -> None:

@@ -79,8 +79,7 @@ class ResultDialog:
 
     def keep(self, name: str, text: str) -> None:
         """Something was typed or chosen."""
-        self.session.type(self.key + name, None if text == self.start.get(name, "") else text)
-        self.session.received(self.key + name, text)
+        self.session.type(self.key + name, text, before=self.start.get(name, ""))
         self.changed()
 
     def outcome(self, name: str, label: str, *, first: bool = False) -> None:

@@ -33,8 +33,7 @@ class ResultsDialog:
             theme.name_dialog(box, "Results")
             theme.heading("Results")
             ui.label(
-                "What came out of those that went as asked. Leave blank what is not known yet, and type failed for a "
-                "failure."
+                "What came out of those that went as asked. Leave blank what is not known yet; a failure is `failed`."
             ).classes("soft small")
             with theme.block("scroll").style("width: 100%"), ui.element("table").classes("compact"):
                 with ui.element("thead"), ui.element("tr"):
@@ -59,7 +58,7 @@ class ResultsDialog:
                     made = ui.input(value=str(self.session.desk.texts.get(key, now))).props("outlined dense")
                     made.props["aria-label"] = f"{name} of {called}"
                     made.props["data-keep"] = key
-                    made.on_value_change(lambda event, key=key: self.session.type(key, str(event.value or "") or None))
+                    made.on_value_change(lambda event, key=key: self.session.type(key, str(event.value or "")))
                     self.fields[place, name] = made
 
     def close(self) -> None:

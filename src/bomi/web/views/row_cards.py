@@ -7,10 +7,11 @@ from typing import Any
 
 from nicegui import ui
 
-from bomi.campaign.draft import cell_problems, marks
+from bomi.campaign.draft import marks
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
+from bomi.web.views.outside import plain_problems
 
 PAGE = 20  # cards shown at once
 _MARKS = {"gap": "◌", "uncertain": "±", "pending": "…", "failed": "✕"}
@@ -39,7 +40,7 @@ class RowCards:
         """Draw the cards."""
         draft = self.session.draft
         sheet, result = draft.sheet, draft.result
-        kinds, wrong = marks(result), cell_problems(result)
+        kinds, wrong = marks(result), plain_problems(result)
         places = [i for i, row in enumerate(sheet.rows) if not self.text or self.text in " ".join(row).lower()]
         self.place.clear()
         with self.place:

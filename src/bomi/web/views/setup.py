@@ -178,7 +178,7 @@ class SetupView(View):
         def put(text: str) -> None:
             if text != self.state["text"]:
                 self.state["text"] = text
-                self.changed()
+                self.changed("setup/text", text)
 
         editor = ui.codemirror(str(self.state["text"]), language="TOML", on_change=lambda event: put(event.value))
         editor.style("height: 60vh; border: 1px solid var(--line); border-radius: 10px; overflow: hidden; width: 100%")

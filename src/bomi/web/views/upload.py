@@ -13,7 +13,7 @@ from bomi.errors import BomiError, FileError
 from bomi.web import theme
 from bomi.web.desk import Session
 
-WORKBOOKS = (".xlsx", ".xlsm", ".ods")
+WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods")
 _REFUSED = {
     "accept": "Only a table as .csv, .tsv, .txt, .xlsx or .ods, or a .toml, can be uploaded.",
     "size": f"That file is too large: up to {UPLOAD_LIMIT // 2**20} MB can be uploaded.",
@@ -42,7 +42,7 @@ class Upload:
     def uploader(self) -> None:
         """Where a file is dropped or chosen."""
         made = ui.upload(on_upload=self.take, max_file_size=UPLOAD_LIMIT, auto_upload=True)
-        made.props('flat accept=".csv,.tsv,.txt,.toml,.xlsx,.xlsm,.ods,text/csv" aria-label="File to upload"')
+        made.props('flat accept=".csv,.tsv,.txt,.toml,.xlsx,.xlsm,.xls,.ods,text/csv" aria-label="File to upload"')
         made.classes("drop")
         with made.add_slot("header"), theme.block("line").style("justify-content: center"):
             with ui.button("Choose a file", icon="upload").props("unelevated color=primary"):

@@ -11,7 +11,7 @@ from nicegui import background_tasks, ui
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.views.outside import are_outside, use_outside
+from bomi.web.views.outside import outside, use_outside
 from bomi.web.worker import StoppedError
 
 _LATEST: WeakKeyDictionary[ui.element, object] = WeakKeyDictionary()  # what was asked for last in each place
@@ -114,7 +114,7 @@ def needs(session: Session, go: Callable[[str], None], *, outcomes: int = 0) -> 
             theme.block("line"),
         ):
             theme.button("To the data", lambda: go("data"), primary=True)
-            if are_outside(snapshot):
+            if outside(snapshot):
                 theme.button("Use the rows outside the range", lambda: use_outside(session))
         return False
     done = sum(row.tried for row in snapshot.experiments.rows)
