@@ -579,3 +579,20 @@ def test_spikes_are_drawn_in_until_nothing_better_comes():
     assert not drawn_in(best=35)  # none of the 2p rows since was better
     assert drawn_in(best=35, asked=3)  # older rows are no search that got stuck
     assert drawn_in(best=35, outcomes=2)
+
+
+def test_the_log_tells_a_careful_user_of_fallbacks_and_transforms(caplog):
+    caplog.set_level("INFO", logger="bomi")
+    optimizer = Optimizer({"x": (0, 1)}, seed=0)
+    optimizer.ask()
+    assert [record.message for record in caplog.records] == [
+        "space-filling: method 'posterior' can use 0 rows and needs 2"
+    ]
+    caplog.clear()
+    for x in np.linspace(0, 1, 9):
+        optimizer.tell({"x": x}, x)
+    optimizer.best()
+    for x in (0.15, 0.35, 0.55):
+        optimizer.tell({"x": x}, -(10.0 ** (20 * x)))
+    optimizer.best()
+    assert any(record.message.startswith("after 12 rows outcomes are warped by") for record in caplog.records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from bomi.model.mixture import Mixture
 
 MOST = 10_000  # suggestions at a time
+
+logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -315,7 +318,9 @@ class Optimizer:
         fit = self._learn()
         if not fit.enough:
             places = propose.space_filling(fit, pending, count=count, first=rows, seed=self.seed)
-            return places, propose.too_few(fit, self.method)
+            note = propose.too_few(fit, self.method)
+            logger.info(note)
+            return places, note
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
         return propose.promising(fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=self.seed), ""
 

@@ -15,6 +15,7 @@ wherever the caller computes.
 from __future__ import annotations
 
 import copy
+import logging
 import math
 from typing import Any
 
@@ -28,6 +29,8 @@ from bomi.model.kernels import Kernel, cross
 
 CHUNK = 500_000  # covariances between points and rows at a time
 GPU_CHUNK = 8 * CHUNK
+
+logger = logging.getLogger(__name__)
 
 
 class GaussianProcess(Model):
@@ -173,4 +176,7 @@ def robust_cholesky(K: Tensor) -> Tensor:
     while failed.any() and jitter.max() < 1e6:
         jitter = torch.where(failed > 0, (10 * jitter).clamp_min(1e-12), jitter)
         L, failed = torch.linalg.cholesky_ex(K + (jitter * size)[..., None, None] * eye)
+    logger.info(
+        "fit trouble: a covariance matrix of %d rows is factorized with a jitter of %.0e", len(eye), jitter.max()
+    )
     return L

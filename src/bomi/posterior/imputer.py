@@ -91,7 +91,10 @@ class Posterior:
             transforms = policy.choose_transforms(table, worlds)
         else:
             transforms = policy.same_transforms(table, state.transforms)
-        hyper = state.hyper if policy.alike(transforms, state.transforms) else None  # those of another warp are useless
+        hyper: Tensor | None = state.hyper
+        if not policy.alike(transforms, state.transforms):
+            hyper = None  # those of another warp are useless
+            logger.info("after %d rows outcomes are warped by %s", len(table), [one.warp for one in transforms])
         chains = replace(self._draw(table, transforms, rng, worlds, hyper), settled=state.settled)
         chains = self._learned(chains)
         return self._restarted(chains, table, rng) if policy.restart_is_due(table) else chains
