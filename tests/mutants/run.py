@@ -68,9 +68,7 @@ class Mutant:
         """The text of its file with the fault."""
         found = text.count(self.old)
         if found != 1 or self.old == self.new:
-            raise ValueError(
-                f"{self.title}: the old text must occur exactly once and be changed, but it occurs {found} x"
-            )
+            raise ValueError(f"{self.title}: the old text must occur exactly once, and change; it occurs {found} times")
         return text.replace(self.old, self.new)
 
     def digest(self, root: Path) -> str:
@@ -104,7 +102,6 @@ def start(tree: Path, tests: Sequence[str]) -> int:
     status = 70
     try:
         os.chdir(tree)
-        os.setsid()
         log = os.open(tree / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(log, 1)
         os.dup2(log, 2)
@@ -123,20 +120,20 @@ def start(tree: Path, tests: Sequence[str]) -> int:
 
 
 def run(
-    mutants: Sequence[Mutant | None], tests: Sequence[str] | None, folder: Path, most: int
+    jobs: Sequence[tuple[Mutant | None, Sequence[str]]], folder: Path, most: int
 ) -> Iterator[tuple[Mutant | None, int | None, str, float]]:
-    """Each mutant (None: the sources as they are) with pytest's exit status, its last words and the seconds it took.
+    """Each mutant (None: the sources as they are) after its tests: pytest's status, its last words and the seconds.
 
-    The status is None for one that took too long. `tests` are run instead of the mutants' own, if they are given.
+    The status is None for one that took too long.
     """
-    waiting, running = list(reversed(mutants)), {}
+    waiting = list(reversed(jobs))
+    running: dict[int, tuple[Mutant | None, Path, float]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < most:
-                mutant, tree = waiting.pop(), Path(tempfile.mkdtemp(dir=folder))
+                (mutant, tests), tree = waiting.pop(), Path(tempfile.mkdtemp(dir=folder))
                 make_tree(tree, mutant)
-                own = tests if mutant is None else mutant.tests
-                running[start(tree, own or ())] = (mutant, tree, time.monotonic())
+                running[start(tree, tests)] = (mutant, tree, time.monotonic())
             time.sleep(0.05)
             for child, (mutant, tree, began) in list(running.items()):
                 done, status = os.waitpid(child, os.WNOHANG)
@@ -154,8 +151,8 @@ def run(
 
 
 def _end(child: int) -> None:
-    """End a process that was started here, with all of its own."""
-    os.killpg(child, signal.SIGKILL)
+    """End a process that was started here."""
+    os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
 
@@ -163,6 +160,11 @@ def _last_line(log: Path) -> str:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     return (failed or lines or [""])[-1]
+
+
+def say(text: str) -> None:
+    """Print a line at once."""
+    print(text, flush=True)  # noqa: T201
 
 
 def main() -> int:
@@ -174,7 +176,6 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes side by side")
     parser.add_argument("--fresh", action="store_true", help="forget the results of runs before")
     chosen = parser.parse_args()
-    say = lambda text: print(text, flush=True)  # noqa: E731, T201
 
     mutants = [one for one in read_list() if re.search(chosen.only, f"{one.title}\n{one.old}")]
     rotten = 0
@@ -201,13 +202,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         if left:
             every = sorted({test for one in left for test in one.tests})
-            ((_, status, line, took),) = run([None], every, Path(folder), 1)
+            ((_, status, line, took),) = run([(None, every)], Path(folder), 1)
             if status != 0:
                 say(f"the tests must pass before there is anything to learn from a failure: {line}")
                 return 1
             say(f"without a mutant all tests pass ({took:.0f} s)")
-        for one, status, line, took in run(left, None, Path(folder), chosen.jobs):
-            assert one is not None
+        for tested, status, line, took in run([(one, one.tests) for one in left], Path(folder), chosen.jobs):
+            assert tested is not None
+            one = tested
             if status not in (0, 1, None):
                 say(f"ROTTEN    {one.title}: pytest ended with {status}: {line}")
                 rotten += 1

@@ -22,8 +22,11 @@ NAN = math.nan
 def uniform_priors(table, worlds):
     """Priors that are even over the range, whatever the columns look like."""
     priors = gap_priors(table, to_codes(table, table.inputs), worlds)
-    cdf = priors.nodes.expand(worlds, -1, -1, -1).contiguous()
-    return dataclasses.replace(priors, cdf=cdf, mean=torch.zeros_like(priors.mean))
+    nodes = torch.linspace(0, 1, priors.nodes.shape[-1], dtype=torch.float64).expand_as(priors.nodes)
+    levels = torch.tensor([parameter.levels is not None for parameter in table.space.parameters.values()])
+    discrete = levels[priors.parameter] & priors.used
+    cdf = nodes.expand(worlds, -1, -1, -1).contiguous()
+    return dataclasses.replace(priors, nodes=nodes, cdf=cdf, discrete=discrete)
 
 
 def hyper_of(noises, worlds):
@@ -221,7 +224,7 @@ def test_a_sweep_of_some_rows_leaves_the_others():
     torch.testing.assert_close(P, sampler.inverse_of(table, hyper, codes))
 
 
-def test_a_sweep_learns_how_far_equipment_strays():
+def test_a_sweep_learns_the_execution_error():
     inputs = torch.tensor([0.1, 0.9, *[NAN] * 8], dtype=torch.float64)[:, None]
     asked = torch.tensor([NAN, NAN, *[0.5] * 8], dtype=torch.float64)[:, None]
     table = Table(Space({"x": (0, 1)}), inputs, asked, torch.zeros(10, dtype=torch.float64))

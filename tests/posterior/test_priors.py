@@ -58,7 +58,7 @@ def test_nodes_lie_close_around_an_asked_value():
 def test_recorded_values_that_differ_from_the_asked_ones_are_counted_by_what_they_look_like():
     asked = torch.tensor([[0.5, 0.5], [0.5, 0.5], [0.5, NAN], [NAN, 0.5]], dtype=torch.float64)
     codes = torch.tensor([[0.6, 0.5], [0.5, 0.5], [0.62, 0.9], [0.5, NAN]], dtype=torch.float64)
-    counts = execution.strayed_counts(codes, asked)
+    counts = execution.recorded_counts(codes, asked)
     assert counts.sum(-1).tolist() == pytest.approx([2, 0])
     likely = torch.tensor(execution.CENTERS)[counts[0, :-1].topk(2).indices].tolist()
     assert sorted(likely) == pytest.approx([0.08, 0.125])
@@ -88,7 +88,7 @@ def test_weights_of_execution_errors_are_drawn_given_the_values():
     tilted = torch.arange(1.0, K + 1, dtype=torch.float64).expand(worlds, 1, K)
     priors = priors._with_pi(tilted)
     x = torch.full((worlds, count, 1), 0.7, dtype=torch.float64)
-    found = priors.learn_straying(x, torch.Generator().manual_seed(0))
+    found = priors.learn_execution(x, torch.Generator().manual_seed(0))
     heights = execution.density(torch.tensor([0.7]).double(), torch.tensor([0.5]).double())[0]
     w = heights * tilted[0, 0] / (heights * tilted[0, 0]).sum()
     torch.testing.assert_close(found.pi[:, 0].mean(0), (count * w + 1 / K) / (count + 1), atol=0.02, rtol=0)
@@ -102,7 +102,7 @@ def test_weights_of_certain_labels_are_spread_as_a_dirichlet_distribution():
     table = asked_table(count)
     priors = gap_priors(table, to_codes(table, table.inputs), worlds)
     priors = priors._with_pi(torch.eye(K, dtype=torch.float64)[0].expand(worlds, 1, K))
-    found = priors.learn_straying(torch.full((worlds, count, 1), 0.5).double(), torch.Generator().manual_seed(0))
+    found = priors.learn_execution(torch.full((worlds, count, 1), 0.5).double(), torch.Generator().manual_seed(0))
     mean = (count + 1 / K) / (count + 1)
     assert found.pi[:, 0, 0].mean() == pytest.approx(mean, abs=0.005)
     assert found.pi[:, 0, 0].std() == pytest.approx(math.sqrt(mean * (1 - mean) / (count + 4)), rel=0.05)
@@ -114,10 +114,10 @@ def test_weights_are_learned_from_the_rows_that_are_named():
     x = torch.full((50, 40, 1), 0.7, dtype=torch.float64)
     x[:, 20:] = 0.3
     up = torch.tensor([center > 0 for center in (*execution.CENTERS, 0.0)])
-    found = priors.learn_straying(x, torch.Generator().manual_seed(0), torch.arange(40) < 20)
+    found = priors.learn_execution(x, torch.Generator().manual_seed(0), torch.arange(40) < 20)
     assert found.pi[:, 0, up].sum(-1).mean() > 0.8
     none = torch.zeros(40, dtype=torch.bool)
-    assert priors.learn_straying(x, torch.Generator().manual_seed(0), none) is priors
+    assert priors.learn_execution(x, torch.Generator().manual_seed(0), none) is priors
 
 
 # --- categories, levels and stated cells ------------------------------------------------------------------------------
@@ -157,20 +157,22 @@ def test_an_asked_category_has_nine_tenths_and_its_share_of_the_rest():
     assert (stated.mean(), stated.std()) == (pytest.approx(0.3, abs=0.002), pytest.approx(0.05, rel=0.03))
 
 
-def test_values_and_normal_numbers_map_to_each_other_whatever_the_other_columns_say():
-    """z = m + C e, both ways."""
+def test_values_and_normal_numbers_map_to_each_other_where_gaps_go_together():
+    """z = C e, both ways."""
     generator = torch.Generator().manual_seed(1)
     inputs = torch.rand(12, 2, generator=generator, dtype=torch.float64)
     inputs[:3] = NAN
     table = Table(Space({"a": (0, 1), "b": (0, 1)}), inputs, torch.full_like(inputs, NAN), inputs[:, 0].nan_to_num())
     priors = gap_priors(table, to_codes(table, inputs), 2)
-    mean = torch.tensor([[0.4, -0.3]] * 3, dtype=torch.float64)
+    even = torch.linspace(0, 1, priors.nodes.shape[-1], dtype=torch.float64).repeat(3, 2, 1)
+    plain = dataclasses.replace(
+        priors, nodes=even, cdf=even.expand_as(priors.cdf).contiguous(), root=torch.eye(2).double().repeat(3, 1, 1)
+    )
     root = torch.tensor([[1.0, 0.0], [0.6, 0.8]], dtype=torch.float64).repeat(3, 1, 1)
-    priors = dataclasses.replace(priors, mean=mean, root=root)
+    priors = dataclasses.replace(plain, root=root)
     e = 0.5 * torch.randn(2, 1, 3, 2, generator=generator, dtype=torch.float64)
     torch.testing.assert_close(priors.locate(priors.draw(e)[:, 0]), e[:, 0], atol=1e-4, rtol=1e-4)
-    plain = dataclasses.replace(priors, mean=torch.zeros_like(mean), root=torch.eye(2).double().repeat(3, 1, 1))
-    torch.testing.assert_close(priors.draw(e), plain.draw(mean + (root @ e.unsqueeze(-1)).squeeze(-1)))
+    torch.testing.assert_close(priors.draw(e), plain.draw((root @ e.unsqueeze(-1)).squeeze(-1)))
 
 
 def test_the_priors_of_some_rows_are_those_of_the_rows():
