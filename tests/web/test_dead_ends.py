@@ -72,7 +72,7 @@ def test_suggestions_stay_and_say_when_they_are_of_an_older_table(lab, served, t
     page.get_by_role("region", name="Suggestion 2").wait_for()
     # One of them is added: the other is as good as before. Then the table changes.
     page.get_by_role("region", name="Suggestion 1").get_by_role("button", name="Add to the table").click()
-    page.get_by_role("heading", name="Experiment 41").wait_for()
+    page.get_by_role("heading", name="Experiment H41").wait_for()
     page.get_by_text("Expected: strength").wait_for()
     assert page.get_by_text("these suggestions are of the version before").count() == 0
     lab.write_text(lab.read_text(encoding="utf-8").replace("416.5", "417.5"), encoding="utf-8")
