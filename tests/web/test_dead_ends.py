@@ -4,6 +4,8 @@ import shutil
 
 import pytest
 
+from bomi.campaign import Campaign
+
 from .conftest import QUICK
 from .driving import SLOW, button, go, retype, rows, told
 
@@ -72,7 +74,7 @@ def test_suggestions_stay_and_say_when_they_are_of_an_older_table(lab, served, t
     page.get_by_role("region", name="Suggestion 2").wait_for()
     # One of them is added: the other is as good as before. Then the table changes.
     page.get_by_role("region", name="Suggestion 1").get_by_role("button", name="Add to the table").click()
-    page.get_by_role("heading", name="Experiment 41").wait_for()
+    page.get_by_role("heading", name="Experiment H41").wait_for()
     page.get_by_text("Expected: strength").wait_for()
     assert page.get_by_text("these suggestions are of the version before").count() == 0
     lab.write_text(lab.read_text(encoding="utf-8").replace("416.5", "417.5"), encoding="utf-8")
@@ -173,3 +175,22 @@ def test_from_nothing_one_is_led(tmp_path, served, tab):
     button(page, "Enter results").click()
     page.get_by_role("heading", name="Suggest", level=1).wait_for()
     assert [row["temp"] == row["asked.temp"] for row in rows(tmp_path / "new.csv")] == [True, True]
+
+
+def test_a_wide_table_has_a_list_of_columns_to_tick(tmp_path, served, tab):
+    table = tmp_path / "wide.csv"
+    names = [f"x{i}" for i in range(199)]
+    lines = [",".join(str((i * j) % 7 + 0.5) for j in range(200)) for i in range(20)]
+    table.write_text("\n".join([",".join([*names, "y"]), *lines]) + "\n", encoding="utf-8")
+    page = tab(served(table).at("setup"), "Set-up")
+    page.get_by_text("The table is wide").wait_for()
+    page.get_by_label("Column of the outcome").fill("y")
+    for name in ("x3", "x5"):
+        page.get_by_role("checkbox", name=name, exact=True).click()
+    button(page, "Show their fields").click()
+    page.get_by_role("region", name="x5", exact=True).wait_for()
+    assert page.evaluate("document.documentElement.scrollHeight") < 6000
+    page.keyboard.press("Control+s")
+    told(page, "Saved as campaign.toml")
+    made = Campaign.read(tmp_path / "campaign.toml")
+    assert (made.space.names, made.outcomes) == (("x3", "x5"), ("y",))

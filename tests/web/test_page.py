@@ -28,17 +28,17 @@ def test_the_whole_loop(lab, served, tab):
     assert re.search(r"[\d.]+ ± [\d.]+\sMPa", card)
     assert "row" in card
     button(page, "Add all 2 to the table").click()
-    page.get_by_role("heading", name="Experiment 42").wait_for()
+    page.get_by_role("heading", name="Experiment H42").wait_for()
     added = rows(lab)[40:]
     assert [row["id"] for row in added] == ["H41", "H42"]
     assert all(row["temperature"] == row["asked.temperature"] and row["strength"] == "" for row in added)
     assert lab.with_name("heat-treatment.csv.bak").read_bytes() == before
     # The first went as asked.
-    waiting = page.locator("section", has=page.get_by_role("heading", name="Experiment 41"))
+    waiting = page.locator("section", has=page.get_by_role("heading", name="Experiment H41"))
     waiting.get_by_role("button", name="Enter result").click()
     page.get_by_label("strength (MPa)").fill("470.5")
     button(page, "Save result").click()
-    page.get_by_role("heading", name="Experiment 41", exact=True).wait_for(state="detached")
+    page.get_by_role("heading", name="Experiment H41", exact=True).wait_for(state="detached")
     # In the second nobody knows the temperature, and the time was another one.
     page.get_by_role("button", name="Enter result").click()
     page.get_by_role("group", name="temperature").get_by_role("button", name="don't know").click()
@@ -210,7 +210,7 @@ def test_two_tabs_and_a_spreadsheet_lose_nothing(lab, served, tab):
     two.get_by_role("region", name="Suggestion 1").get_by_role("button", name="Add to the table").click()
     one.get_by_role("region", name="Suggestion 1").wait_for(state="detached")
     one.get_by_role("region", name="Suggestion 2").get_by_role("button", name="Add to the table").click()
-    one.get_by_role("heading", name="Experiment 42").wait_for()
+    one.get_by_role("region", name="Suggestion 2").wait_for(state="detached")
     assert len(rows(lab)) == 42
     assert len({row["id"] for row in rows(lab)}) == 42
 

@@ -20,6 +20,7 @@ from bomi.web.views import View
 from bomi.web.views.setup_fields import ConstraintPart, OutcomePart, ParameterPart, Part
 from bomi.web.views.setup_form import (
     KNOWN,
+    LISTED,
     Form,
     FormError,
     constraint,
@@ -35,7 +36,6 @@ from bomi.web.views.setup_form import (
 )
 
 KEY = "setup"  # under which it is kept while it is not saved
-LISTED = 50  # columns from which they are ticked in a list
 OPEN = 30  # parameters up to which the fields of each are shown
 
 
@@ -255,7 +255,8 @@ class SetupView(View):
         chosen = {one["name"]: key for key, one in self.form["parameters"].items()}
         outcomes = {one["name"] for one in self.form["outcomes"].values()}
         names = [name for name in columns if not name.startswith(RESERVED) and name not in outcomes]
-        with ui.expansion(f"Columns of the table: {len(chosen)} of {len(names)} may vary", icon="checklist"):
+        title = f"Columns of the table: {len(chosen)} of {len(names)} may vary"
+        with ui.expansion(title, icon="checklist", value=not chosen):
             with theme.block("columns"):
                 for name in names:
                     box = ui.checkbox(name, value=name in chosen).props("dense")
@@ -276,7 +277,8 @@ class SetupView(View):
         """What a column of the table looks like."""
         sheet = self.session.snapshot.sheet
         try:
-            found = read_document(self.session.snapshot.campaign_path, guess(sheet).text().encode()) if sheet else {}
+            text = guess(sheet, parameters=[name]).text() if sheet is not None else ""
+            found = read_document(self.session.snapshot.campaign_path, text.encode())
         except BomiError:
             found = {}
         return dict(found.get("parameters", {}).get(name, {"range": ["", ""]}))

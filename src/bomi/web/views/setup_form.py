@@ -23,6 +23,7 @@ from bomi.errors import BomiError, Place
 from bomi.space import cells
 
 Form = dict[str, Any]
+LISTED = 50  # columns from which they are ticked in a list, and nothing is guessed
 KNOWN = ("objective", "objectives", "parameters", "constraints", "method", "out_of_bounds")
 _OURS = {"range", "type", "step", "scale", "values", "unit"}
 
@@ -50,11 +51,13 @@ def read_setup(snapshot: Snapshot) -> tuple[Mapping[str, Any], str, str]:
     try:
         if snapshot.toml is not None:
             return read_document(snapshot.campaign_path, snapshot.toml), "", ""
-        if snapshot.sheet is not None:
+        if snapshot.sheet is not None and len(snapshot.sheet.columns) < LISTED:
             said = "Guessed from the table. The ranges are those that were tried: say how far you may go, then save."
             return read_document(snapshot.campaign_path, guess(snapshot.sheet).text().encode()), said, ""
     except BomiError as error:
         return {}, "", str(error)
+    if snapshot.sheet is not None:
+        return {}, "The table is wide: name the outcome, tick the columns that you set, then save.", ""
     example = {"objective": {"name": "outcome"}, "parameters": {"temperature": {"range": [20, 200]}}}
     return example, "An example to change: name what you vary and what you measure, then save.", ""
 
@@ -63,7 +66,12 @@ def fresh(snapshot: Snapshot) -> dict[str, Any]:
     """The form and the text of the files as they are; `of` tells the version."""
     document, _, broken = read_setup(snapshot)
     text = (snapshot.toml or b"").decode("utf-8", "replace")
-    return {"as_text": bool(broken), "text": text, "form": form_of(document), "of": version(snapshot)}
+    return {
+        "as_text": bool(broken) and snapshot.toml is not None,
+        "text": text,
+        "form": form_of(document),
+        "of": version(snapshot),
+    }
 
 
 def version(snapshot: Snapshot) -> str:
