@@ -223,3 +223,11 @@ def test_nothing_is_printed_by_the_log_until_the_user_wants_it():
     program = "import bomi, logging; logging.getLogger('bomi').warning('trouble')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout + done.stderr == ""
+
+
+def test_nothing_warns_where_constraints_leave_few_settings():
+    parameters = {"a": Real(0, 100, step=25), "b": Real(-27.8, 287.9), "c": Real(1, 100, log=True)}
+    optimizer = Optimizer(Space(parameters, constraints=[Linear({"a": 0.5}, equals=25)]), method="knn", seed=64)
+    for a, b, c, y in ((None, 107.8, 29.4, 1.03), (50, 219, 23.4, -0.51), (0, 202.1, 6.73, 0.37), (0, None, 7.2, 0.14)):
+        optimizer.tell({"a": a, "b": b, "c": c}, y)
+    assert optimizer.best().setting["a"] == 50

@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import pandas as pd
 import pytest
 
@@ -220,7 +222,14 @@ def test_a_wrong_call_is_told_and_changes_nothing(case):
     assert optimizer.observations.keys == keys
 
 
-# --- whole numbers of any size ---
+# --- whole numbers of any size, and anything beside ---
+
+
+def test_a_column_beside_ours_may_hold_anything():
+    optimizer = Optimizer({"x": (0, 1)}, method="mean")
+    odd = pd.Series([Decimal("sNaN"), ValueError("x")], dtype=object)
+    optimizer.tell(pd.DataFrame({"x": [0.1, 0.2], "y": [1.0, 2.0], "note": odd}))
+    assert optimizer.frame()["note"].map(repr).tolist() == odd.map(repr).tolist()
 
 
 def test_integers_beyond_floats_survive_the_frame():

@@ -109,6 +109,12 @@ def test_a_level_is_the_same_in_every_spelling(level):
         assert parameter.read(level) in (2, "2")
 
 
+def test_levels_are_plain_numbers():
+    parameter = Ordinal([Decimal("0.5"), Fraction(3, 2), np.int64(2)])
+    assert parameter.values == (0.5, 1.5, 2)
+    assert {type(value) for value in parameter.values} == {float, int}
+
+
 def test_a_level_is_first_what_was_typed():
     parameter = Categorical(["2.0", 2])
     assert [parameter.read("2.0"), parameter.read("2")] == ["2.0", 2]

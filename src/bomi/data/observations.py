@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bomi.data.objectives import ERROR
 from bomi.errors import TableError
@@ -197,11 +197,15 @@ class Observations:
         """The table as a DataFrame; unknown cells are NaN or None."""
         import pandas as pd
 
-        table = {name: pd.Series(values, dtype=_dtype(values)) for name, values in self.columns().items()}
-        return pd.DataFrame(table)
+        return pd.DataFrame({name: _series(values) for name, values in self.columns().items()})
 
 
-def _dtype(values: Iterable[object]) -> type | None:
-    """What keeps a column as it is: pandas makes floats of whole numbers beside a blank, exact only up to 2^53."""
+def _series(values: list[object]) -> pd.Series[Any]:
+    """A column as it is: pandas makes floats of whole numbers beside a blank, exact only up to 2^53."""
+    import pandas as pd
+
     large = any(isinstance(value, int) and abs(value) > EXACT for value in values)
-    return object if large else None
+    try:
+        return pd.Series(values, dtype=object if large else None)
+    except Exception:  # a column beside ours may hold anything, even what pandas cannot compare
+        return pd.Series(values, dtype=object)

@@ -67,6 +67,8 @@ class Outlook:
 
     def merits(self, points: Tensor) -> Tensor:
         """The expected merit of each outcome over all worlds, where a failure is as bad as the worst row.  (m, J)"""
+        if not len(points):  # where constraints leave few settings, a search may have none to compare
+            return points.new_zeros(0, len(self.models))
         found = []
         for j, ((mean, sd), aim) in enumerate(zip(self.moments(points), self.aims, strict=True)):
             total = (sd.square().mean(0) + mean.var(0, correction=0)).sqrt()

@@ -298,12 +298,16 @@ class _Choice:
             unordered = True
         if unordered:
             raise SpaceError(f"{self.noun} must be a list of values, but got {shown(self.values)}", ("values",))
-        object.__setattr__(self, "values", values)
         for value in values:
             if cells.is_unknown(value) and (not isinstance(value, str) or value.strip() in ("", "?")):
                 raise SpaceError(f"no value can be called {value!r}: that is read as unknown", ("values",))
-            if not isinstance(value, str | bool):
-                space_number(f"each of {self.noun}", value, ("values",), "text or a number")
+        values = tuple(
+            value
+            if isinstance(value, str | bool)
+            else space_number(f"each of {self.noun}", value, ("values",), "text or a number")
+            for value in values
+        )
+        object.__setattr__(self, "values", values)
         if len(self._by_text) < max(2, len(values)):
             raise SpaceError(
                 f"{self.noun} must be two or more different values, but got {shown(list(values))}", ("values",)
