@@ -142,3 +142,11 @@ def test_a_default_whose_column_is_misspelt_in_the_table_is_told(tmp_path):
     table.write_text("x,pressure,y\n1,5,3\n2,6,4\n")
     with pytest.raises(TableError, match=r"column 'Pressure': .*did you mean 'pressure'"):
         read_experiments(table, Campaign.read(tmp_path / "campaign.toml"))
+
+
+def test_what_init_reads_check_reads_by_the_same_marks(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text('speed,T,purity (%),yield (%)\n"1,250",60,98.5,41\n"1,500",70,97,44\n"2,000",60,96,47\n')
+    found = write_guess(table, objective="yield (%)")[1]
+    rows = read_experiments(table, found.campaign).rows
+    assert [row.recorded["speed"] for row in rows] == [1250, 1500, 2000]

@@ -237,7 +237,7 @@ def test_the_demonstration_tells_what_its_furnace_did():
     assert any(abs(step.outcome - demo.strength(step.suggestion)) > 5 for step in steps)
 
 
-HOT = "bad.csv, row 2, column 'cooling': expected a number"
+HOT = "bad.csv, B0 (row 2), column 'cooling': expected a number"
 MISTAKES = [
     (["check", "none.csv"], "there is no file none.csv"),
     (["check", "."], "is a folder"),

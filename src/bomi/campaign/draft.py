@@ -21,7 +21,7 @@ from bomi.campaign.edits import (
 from bomi.campaign.experiments import column_names
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot, assess
-from bomi.data.reading import is_failed, read_exclude
+from bomi.data.reading import PENDING_WORDS, is_failed, read_exclude
 from bomi.errors import CellError, FileError, Problem, TableError
 from bomi.space import EXCLUDE, Integer, Real, cells, typed
 from bomi.space.cells import Censored, Interval, Normal
@@ -176,14 +176,14 @@ def marks(snapshot: Snapshot) -> dict[tuple[int, str], str]:
     excluded = {place for place, text in enumerate(sheet.columns.get(EXCLUDE, ())) if read_exclude(text)}
     for name, parameter in campaign.space.parameters.items():
         for place, text in enumerate(sheet.columns.get(name, ())):
-            if cells.is_unknown(text):
+            if cells.is_unknown(text) and text.strip() not in map(cells.text, getattr(parameter, "values", ())):
                 found[place, name] = "gap"
             elif isinstance(parameter, Real | Integer) and _uncertain(text):
                 found[place, name] = "uncertain"
     for name in campaign.outcomes:
         for place, text in enumerate(sheet.columns.get(name, ())):
             if cells.is_unknown(text):
-                found[place, name] = "pending"
+                found[place, name] = "pending" if text.strip().lower() in PENDING_WORDS else "gap"
             elif is_failed(text):
                 found[place, name] = "failed"
     return {(place, name): kind for (place, name), kind in found.items() if place not in excluded}

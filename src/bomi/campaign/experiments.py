@@ -20,7 +20,7 @@ from bomi.campaign.columns import (
     word_echoes,
     words_for_unknown,
 )
-from bomi.campaign.marks import decide
+from bomi.campaign.marks import Decision, decide
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
@@ -181,7 +181,7 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     except TableError as error:
         problems += sorted(error.problems, key=lambda problem: int(str(problem.row)))
     if problems:
-        raise table_error(sheet.path, problems)
+        raise table_error(sheet.path, problems, _spoken_ids(sheet, campaign))
     return Experiments(campaign, sheet, tuple(rows), tuple(_echoes(campaign, reading, odd)))
 
 
@@ -199,6 +199,11 @@ def readers(sheet: Sheet, campaign: Campaign) -> ColumnReaders:
     """A reader for each column of the campaign, from the whole table."""
     numeric = {name: sheet.columns[name] for name in number_columns(campaign) if name in sheet.columns}
     decision = decide(numeric, separator=sheet.separator, declared=campaign.decimal)
+    if decision.questions:  # columns that the campaign does not use may tell
+        wider = decide(sheet.columns, separator=sheet.separator)
+        told = {name: wider.marks[name] for name in decision.questions if name not in wider.questions}
+        left = {name: why for name, why in decision.questions.items() if name not in told}
+        decision = Decision({**decision.marks, **told}, left)
     questions, unknown = dict(decision.questions), words_for_unknown(campaign.unknown)
     made: dict[str, Numbers | Words] = {}
     columns: dict[str, list[float | str]] = {}
@@ -272,9 +277,12 @@ def _width_problems(sheet: Sheet) -> Iterator[Problem]:
         yield Problem(number, "", f"{width} cells, but the header has {len(sheet.header)} columns{hint}")
 
 
-def table_error(path: Path, problems: Sequence[Problem]) -> TableError:
-    """All problems in one error, each line with the file's name: the first twenty, then a count."""
-    lines = [f"{path}{_where(problem)}: {problem.message}" for problem in problems[:SHOWN_PROBLEMS]]
+def table_error(path: Path, problems: Sequence[Problem], ids: Mapping[object, str] | None = None) -> TableError:
+    """All problems in one error, each line with the file's name: the first twenty, then a count.
+
+    Rows are called by their ids too, where these are given.
+    """
+    lines = [f"{path}{_where(problem, ids or {})}: {problem.message}" for problem in problems[:SHOWN_PROBLEMS]]
     if len(problems) > SHOWN_PROBLEMS:
         lines.append(f"{path}: and {len(problems) - SHOWN_PROBLEMS} more problems")
     error = TableError("\n".join(lines))
@@ -282,8 +290,15 @@ def table_error(path: Path, problems: Sequence[Problem]) -> TableError:
     return error
 
 
-def _where(problem: Problem) -> str:
+def _spoken_ids(sheet: Sheet, campaign: Campaign) -> dict[object, str]:
+    """The ids of rows by their numbers, but for ids that are numbers themselves."""
+    ids = zip(sheet.numbers, sheet.columns.get(campaign.id_column, ()), strict=False)
+    return {number: text.strip() for number, text in ids if text.strip() and not text.strip().isdigit()}
+
+
+def _where(problem: Problem, ids: Mapping[object, str]) -> str:
     row = "" if problem.row is None else f", row {problem.row}"
+    row = f", {ids[problem.row]} (row {problem.row})" if problem.row in ids else row
     return f"{row}, column {problem.column!r}" if problem.column else row
 
 

@@ -17,7 +17,9 @@ class Format(StrEnum):
     csv = "csv"
 
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", readable=False, help="Your table: .csv, .tsv, .txt or .xlsx.")]
+Table = Annotated[
+    Path, typer.Argument(metavar="TABLE", readable=False, help="Your table: .csv, .tsv, .txt, .xlsx, .xls or .ods.")
+]
 Config = Annotated[
     Path | None,
     typer.Option(
