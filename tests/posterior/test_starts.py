@@ -104,7 +104,7 @@ def test_a_restart_is_additive_at_first_learns_in_its_second_half_and_is_cold_in
     middle = math.log(0.3)
     expected = [0.0, 3.0, middle, middle, middle + math.log(2) / 2, middle + math.log(2) / 2, NOISE[0]]
     torch.testing.assert_close(hyper, torch.tensor(expected, dtype=torch.float64).expand(4, -1))
-    assert [noise for what, noise, *_ in record.did[1:-1] if what == "sweep"] == cooling(10, 8, low=-6.0)
+    assert [noise for what, noise, *_ in record.did[1:-1] if what == "sweep"] == cooling(10, 8, low=-7.5)
     sweeps_before = [
         sum(one[0] == "sweep" for one in record.did[1:i]) for i, each in enumerate(record.did) if each[0] == "learn"
     ]

@@ -20,7 +20,7 @@ from torch.autograd.function import once_differentiable
 
 STRIP = 300_000  # numbers a thread prepares at a time, for all columns of a strip of a matrix: what its cache holds
 GPU_STRIP = 32_000_000
-NOISE = (-6.0, 2.5)  # middle and spread of the log noise variance's prior
+NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
 TAILS = 3.0  # degrees of freedom by which one length differs from the others
 
 Prepared: TypeAlias = tuple[Tensor, ...]
@@ -182,7 +182,7 @@ class AdditiveMatern:
     logit w ~ N(0, 2^2), and parameters are alike until the data say otherwise: the mean of log l is N(log 0.3, 1), that
     of log h N(log(0.3 sqrt(p)), 1), and each differs from its mean by Student's t with 3 degrees of freedom times 0.4,
     whose heavy tails let a parameter be quite unlike the others. The log noise variance of outcomes scaled to variance
-    1 is like N(-6, 2.5^2) above -6, flat below: what can be explained is not called noise.
+    1 is like N(-7.5, 1) above -7.5, flat below: what can be explained is not called noise.
 
     groups: the parameter that each column of the cube belongs to.
     """
