@@ -139,3 +139,22 @@ def test_a_table_in_the_style_of_a_weld_database_reads_without_a_change_by_hand(
     echoes = {(echo.column, echo.how): echo for echo in read_experiments(table, found.campaign).echoes}
     assert str(echoes["C (wt%)", "limit"]) == "C (wt%): read `<0.01` as 0..0.01 in 50 cells"
     assert str(echoes["heat input", "range"]) == "heat input: read `150-200` as 150..200 in 34 cells"
+
+
+def test_a_column_in_percent_gets_shares(tmp_path):
+    table = tmp_path / "lab.xlsx"
+    book = openpyxl.Workbook()
+    for row in [("run", "humidity", "y"), ("H1", 0.45, 3.0), ("H2", 0.5, 4.0), ("H3", 0.625, 5.5), ("H4", 0.3, 2.0)]:
+        book.active.append(row)
+    for line in range(2, 6):
+        book.active.cell(line, 2).number_format = "0.0%"
+    book.save(table)
+    campaign = write_guess(table, objective={"y": "maximize"})[1].campaign
+    append(table, campaign, [{"humidity": 41.0}])
+    assert openpyxl.load_workbook(table).active["B6"].value == pytest.approx(0.41)
+    assert read_experiments(table, campaign).rows[-1].recorded["humidity"] == pytest.approx(41.0)
+    book = openpyxl.load_workbook(table)
+    book.active["B6"] = None
+    book.save(table)
+    with pytest.raises(FileError, match=r"'humidity' of lab\.xlsx is shown in percent, but not in its last row, 6"):
+        append(table, campaign, [{"humidity": 41.0}])

@@ -84,6 +84,27 @@ class Sheet:
             if len(row) > width and any(cell.strip() for cell in row[width:])
         ]
 
+    def _shown_in_percent(self, names: Collection[str], last: int) -> list[str]:
+        """The columns of a workbook in which a new cell, which looks like that of the last row, is shown in percent."""
+        found = []
+        for name in self.header:
+            if name not in names:
+                continue
+            shown = {
+                number: isinstance(row[j], Numeral) and row[j].endswith("%")
+                for j in [self.header.index(name)]
+                for number, row in zip(self.numbers, self.rows, strict=True)
+                if j < len(row)
+            }
+            if shown.get(last):
+                found.append(name)
+            elif any(shown.values()):
+                raise FileError(
+                    f"column {name!r} of {self.path.name} is shown in percent, but not in its last row, {last}: "
+                    "write that cell in percent too, so that new rows are read as they are meant"
+                )
+        return found
+
     def append(self, names: Sequence[str], rows: Sequence[dict[str, str]]) -> bytes:
         """The file with columns `names`, where it lacks them, and with more rows; all else is as it was typed."""
         missing = [name for name in names if name not in self.header]
@@ -91,7 +112,10 @@ class Sheet:
             last = max([self.head_end, *self.numbers])
             for text in (*missing, *(text for row in rows for text in row.values())):
                 _check_formula(text)
-            return xlsx.append(self.path, self.book, self.name, self.header, self.header_number, last, missing, rows)
+            percent = self._shown_in_percent({name for row in rows for name in row}, last)
+            return xlsx.append(
+                self.path, self.book, self.name, self.header, self.header_number, last, missing, rows, percent
+            )
         lines = list(self._lines("to have rows added"))
         newline = next((_end(lines[end - 1]) for end in reversed(self.ends) if _end(lines[end - 1])), "\n")
         header = (*self.header, *missing)
