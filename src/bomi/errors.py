@@ -10,7 +10,7 @@ Place = tuple[str | int, ...]  # the way to something, from outside in: ("constr
 
 
 @dataclass(frozen=True)
-class Problem:
+class CellProblem:
     """One thing wrong with a table: where, what was found and what was expected."""
 
     row: object
@@ -44,7 +44,7 @@ class CellError(BomiError, ValueError):
 class TableError(BomiError, ValueError):
     """A table that does not fit the space; `problems` lists each with its row and column."""
 
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CellProblem, ...] = ()
 
 
 class MethodError(BomiError, ValueError):

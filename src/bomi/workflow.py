@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Study:
+class LoadedTable:
     """A campaign's table, and an optimizer that has been told it."""
 
     experiments: Experiments
@@ -48,7 +48,7 @@ class Advice:
     nearest: int | None = None  # the line of the nearest complete row
 
 
-def load(table: Path, campaign: Path | None = None, *, seed: int = 0) -> Study:
+def load(table: Path, campaign: Path | None = None, *, seed: int = 0) -> LoadedTable:
     """Read a table and its campaign.toml, the one beside it unless another is given, and learn from it."""
     return study(read_experiments(table, read_campaign(table, campaign)), seed=seed)
 
@@ -58,7 +58,7 @@ def read_campaign(table: Path, campaign: Path | None = None) -> Campaign:
     return Campaign.read(campaign_path(table, campaign))
 
 
-def study(experiments: Experiments, *, seed: int = 0) -> Study:
+def study(experiments: Experiments, *, seed: int = 0) -> LoadedTable:
     """An optimizer that has been told the table."""
     campaign = experiments.campaign
     optimizer = Optimizer(
@@ -68,7 +68,7 @@ def study(experiments: Experiments, *, seed: int = 0) -> Study:
         seed=seed,
     )
     optimizer.tell_rows(experiments.rows)
-    return Study(experiments, optimizer)
+    return LoadedTable(experiments, optimizer)
 
 
 def suggest(
@@ -100,7 +100,7 @@ def suggest(
     ]
 
 
-def advise(loaded: Study, count: int = 1, done: Callable[[int], None] = lambda number: None) -> list[Advice]:
+def advise(loaded: LoadedTable, count: int = 1, done: Callable[[int], None] = lambda number: None) -> list[Advice]:
     """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
     optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
     expected = _best(optimizer)
@@ -122,7 +122,7 @@ def _best(optimizer: Optimizer) -> Best | None:
         return None
 
 
-def gaps(loaded: Study) -> pd.DataFrame:
+def gaps(loaded: LoadedTable) -> pd.DataFrame:
     """The gaps, the one most worth looking up first; rows by line number."""
     frame = insight.ranked_gaps(loaded.optimizer)
     rows = loaded.experiments.rows
@@ -143,7 +143,7 @@ class Recommendation:
         return self.best.seen_at
 
 
-def recommend(loaded: Study) -> list[Recommendation]:
+def recommend(loaded: LoadedTable) -> list[Recommendation]:
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
     best = loaded.optimizer.best()
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
@@ -168,7 +168,7 @@ class Gap:
     worth: float | None
 
 
-def gap_list(loaded: Study) -> list[Gap]:
+def gap_list(loaded: LoadedTable) -> list[Gap]:
     """The gaps, the one most worth looking up first."""
     rows = dict(zip(loaded.experiments.numbers, range(len(loaded.experiments.rows)), strict=True))
     draws = {(gap.row, gap.parameter): gap for gap in loaded.optimizer.gap_draws()}
@@ -210,7 +210,7 @@ class Overview:
     note: str = ""
 
 
-def overview(loaded: Study) -> Overview:
+def overview(loaded: LoadedTable) -> Overview:
     """The best, what matters, and slices through the recommended setting; of trade-offs, the one in the middle."""
     found = recommend(loaded)
     middle = found[len(found) // 2].best
@@ -226,7 +226,7 @@ def overview(loaded: Study) -> Overview:
     )
 
 
-def _fitted(loaded: Study, outcome: str) -> list[tuple[int, float, float]]:
+def _fitted(loaded: LoadedTable, outcome: str) -> list[tuple[int, float, float]]:
     """What is expected of the complete rows that have an outcome: line, mean, standard deviation."""
     rows = [
         (number, row)

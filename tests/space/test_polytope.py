@@ -30,7 +30,7 @@ KITCHEN = Space(
 
 
 def brute_force(space):
-    """Every setting of a space of separate values that keeps the constraints by hand."""
+    """Every setting of a space of discrete values that keeps the constraints by hand."""
     every = itertools.product(*(parameter.every() for parameter in space.parameters.values()))
     settings = [space.from_unit(np.concatenate(place)) for place in every]
     return [
@@ -82,12 +82,12 @@ def test_a_constraint_that_makes_no_sense_is_refused(terms, limits, message):
         (
             {"i": Integer(0, 5), "j": Integer(0, 5)},
             [Linear({"i": 2, "j": 2}, equals=5)],
-            "2 i \\+ 2 j = 5 cannot be kept at the separate values",
+            "2 i \\+ 2 j = 5 cannot be kept at the discrete values",
         ),
         (
             {"i": Ordinal([1, 2, 5]), "j": Real(0, 1, step=0.25)},
             [Linear({"i": 1, "j": 1}, min=3.1, max=4.9)],
-            "separate values",
+            "discrete values",
         ),
     ],
 )

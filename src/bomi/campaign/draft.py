@@ -22,7 +22,7 @@ from bomi.campaign.experiments import column_names
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot, assess
 from bomi.data.reading import PENDING_WORDS, is_failed, read_exclude
-from bomi.errors import CellError, FileError, Problem, TableError
+from bomi.errors import CellError, CellProblem, FileError, TableError
 from bomi.space import EXCLUDE, Integer, Real, cells, typed
 from bomi.space.cells import Censored, Interval, Normal
 
@@ -201,7 +201,7 @@ def cell_problems(snapshot: Snapshot) -> dict[tuple[int, str], str]:
     }
 
 
-def other_problems(snapshot: Snapshot) -> list[Problem]:
+def other_problems(snapshot: Snapshot) -> list[CellProblem]:
     """Problems of the header, that no row has."""
     rows = set(snapshot.sheet.numbers) if snapshot.sheet else set()
     return [problem for problem in snapshot.problems if problem.row not in rows]

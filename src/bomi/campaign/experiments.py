@@ -26,7 +26,7 @@ from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Row
 from bomi.data.reading import SHOWN_PROBLEMS, read_columns, read_exclude
-from bomi.errors import Problem, TableError
+from bomi.errors import CellProblem, TableError
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Categorical, Ordinal
 from bomi.space.cells import Interval, Normal
 from bomi.space.typed import Marks
@@ -159,7 +159,7 @@ def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
     problems = [*_header_problems(sheet, needed, defaults), *_width_problems(sheet)]
     reading = readers(sheet, campaign)
-    problems += [Problem(sheet.header_number, name, question) for name, question in reading.questions.items()]
+    problems += [CellProblem(sheet.header_number, name, question) for name, question in reading.questions.items()]
     blank = [""] * len(sheet.rows)
     columns: dict[str, Sequence[object]] = dict.fromkeys(needed, blank)
     columns |= {name: sheet.columns[name] for name in column_names(campaign) if name in sheet.columns}
@@ -251,7 +251,7 @@ def _without_excluded(columns: Mapping[str, Sequence[object]]) -> Mapping[str, S
 # --- what can be wrong ---------------------------------------------------------------------------------------------
 
 
-def _header_problems(sheet: Sheet, needed: Sequence[str], defaults: Collection[str]) -> Iterator[Problem]:
+def _header_problems(sheet: Sheet, needed: Sequence[str], defaults: Collection[str]) -> Iterator[CellProblem]:
     spare = [name for name in sheet.columns if name not in needed]
     for name in needed:
         if name in sheet.columns:
@@ -262,22 +262,22 @@ def _header_problems(sheet: Sheet, needed: Sequence[str], defaults: Collection[s
             continue
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(map(repr, sheet.columns))}"
         beside = "; its default would stand in for it" if name in defaults else ""
-        yield Problem(
+        yield CellProblem(
             sheet.header_number,
             name,
             f"the campaign names it, but the table (read as {sheet.written}) lacks it{beside}; {hint}",
         )
     for name in sheet.doubled:
-        yield Problem(sheet.header_number, name, "more than one column has this name; rename or remove one")
+        yield CellProblem(sheet.header_number, name, "more than one column has this name; rename or remove one")
 
 
-def _width_problems(sheet: Sheet) -> Iterator[Problem]:
+def _width_problems(sheet: Sheet) -> Iterator[CellProblem]:
     hint = "; a decimal comma needs quotes, or semicolons between cells" if sheet.separator == "," else ""
     for number, width in sheet.beyond():
-        yield Problem(number, "", f"{width} cells, but the header has {len(sheet.header)} columns{hint}")
+        yield CellProblem(number, "", f"{width} cells, but the header has {len(sheet.header)} columns{hint}")
 
 
-def table_error(path: Path, problems: Sequence[Problem], ids: Mapping[object, str] | None = None) -> TableError:
+def table_error(path: Path, problems: Sequence[CellProblem], ids: Mapping[object, str] | None = None) -> TableError:
     """All problems in one error, each line with the file's name: the first twenty, then a count.
 
     Rows are called by their ids too, where these are given.
@@ -296,7 +296,7 @@ def _spoken_ids(sheet: Sheet, campaign: Campaign) -> dict[object, str]:
     return {number: text.strip() for number, text in ids if text.strip() and not text.strip().isdigit()}
 
 
-def _where(problem: Problem, ids: Mapping[object, str]) -> str:
+def _where(problem: CellProblem, ids: Mapping[object, str]) -> str:
     row = "" if problem.row is None else f", row {problem.row}"
     row = f", {ids[problem.row]} (row {problem.row})" if problem.row in ids else row
     return f"{row}, column {problem.column!r}" if problem.column else row

@@ -11,7 +11,7 @@ from bomi.campaign import storage
 from bomi.campaign.experiments import Experiments, parse_experiments, readers, table_error
 from bomi.campaign.toml import Campaign
 from bomi.data.observations import Observations, Row
-from bomi.errors import Problem
+from bomi.errors import CellProblem
 from bomi.space import RESERVED, cells
 from bomi.space.cells import Known
 
@@ -119,9 +119,9 @@ def _withdrawable(experiments: Experiments, ids: Sequence[str], numbers: Sequenc
     problems = []
     for name, place in wanted:
         if place is None:
-            problems.append(Problem(None, "", f"no row has the {name}; {hint}"))
+            problems.append(CellProblem(None, "", f"no row has the {name}; {hint}"))
         elif not _is_suggested(rows[place]):
-            problems.append(Problem(sheet.numbers[place], "", _refusal(rows[place])))
+            problems.append(CellProblem(sheet.numbers[place], "", _refusal(rows[place])))
     if problems:
         raise table_error(sheet.path, problems)
     return sorted({place for _, place in wanted if place is not None})

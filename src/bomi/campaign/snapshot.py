@@ -12,7 +12,7 @@ from bomi.campaign.experiments import Experiments, check, column_names
 from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import LIMIT, NAME, Campaign, parse_campaign
-from bomi.errors import FileError, Problem, TableError
+from bomi.errors import CellProblem, FileError, TableError
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Snapshot:
     sheet: Sheet | None = None
     campaign: Campaign | None = None
     experiments: Experiments | None = None  # only if nothing is wrong
-    problems: tuple[Problem, ...] = ()  # with the table's cells
+    problems: tuple[CellProblem, ...] = ()  # with the table's cells
     table_fault: str = ""  # why the table cannot be read
     campaign_fault: str = ""  # why the campaign cannot be had
     campaign_faults: tuple[Fault, ...] = ()  # the same with places, if it can be read but makes no sense
@@ -70,7 +70,7 @@ def assess(given: Snapshot) -> Snapshot:
         except FileError as error:
             table_fault = str(error)
     experiments: Experiments | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CellProblem, ...] = ()
     if known is not None and sheet is not None:
         try:
             experiments = check(sheet, known)

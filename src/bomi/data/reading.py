@@ -12,7 +12,7 @@ import numpy as np
 
 from bomi.data.objectives import ERROR
 from bomi.data.observations import FAILED, UNMEASURED, Row, default_of
-from bomi.errors import CellError, Problem, TableError, shown
+from bomi.errors import CellError, CellProblem, TableError, shown
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Array, Integer, Parameter, Real, Space, cells, typed
 from bomi.space.cells import Cell, Censored, Interval, Known, Normal
 from bomi.space.numbers import LARGEST, limit, unwrapped
@@ -157,7 +157,7 @@ def read_columns(
 
     count = len(next(iter(columns.values())))
     labels = labels if labels is not None else range(count)
-    problems: list[Problem] = []
+    problems: list[CellProblem] = []
 
     def column(name: str, read: Any, low: float = 0.0, high: float = -1.0) -> list[Any]:
         values: list[Any] = []
@@ -182,7 +182,7 @@ def read_columns(
                     told[key] = read(value)
                 values.append(told[key])
             except CellError as error:
-                problems.append(Problem(label, name, str(error)))
+                problems.append(CellProblem(label, name, str(error)))
                 values.append(None)
         if odd is not None:
             odd[name] = counts
@@ -216,7 +216,7 @@ def read_columns(
                     try:
                         recorded[name][i] = read_cell(p, p.default, keep_outside=keep_outside)
                     except CellError as error:
-                        problems.append(Problem(label, name, f"the default {error}"))
+                        problems.append(CellProblem(label, name, f"the default {error}"))
     outcomes = {
         name: column(name, lambda value, name=name: read_told(value, readers.get(name, typed.parse)), -LARGEST, LARGEST)
         for name in objectives
@@ -231,20 +231,22 @@ def read_columns(
             if isinstance(told, Normal):  # 5±1 brings its standard error with it
                 spread = errors.setdefault(objective, [None] * count)
                 if spread[i] is not None and spread[i] != told.sd:
-                    problems.append(Problem(labels[i], objective, f"{told} has one standard error, {ERROR} another"))
+                    problems.append(
+                        CellProblem(labels[i], objective, f"{told} has one standard error, {ERROR} another")
+                    )
                 cells_told[i], spread[i] = told.mean, told.sd
     failed = [FAILED in told for told in zip(*outcomes.values(), strict=True)]
     for i, name in ((i, name) for i in range(count) if failed[i] for name in objectives):
         if isinstance(outcomes[name][i], float | Censored):
             problems.append(
-                Problem(labels[i], name, "the experiment failed in one outcome; this one must be blank too")
+                CellProblem(labels[i], name, "the experiment failed in one outcome; this one must be blank too")
             )
     excluded = column(EXCLUDE, read_exclude) if EXCLUDE in columns else [False] * count
     ids = column(IDENTITY, read_id) if IDENTITY in columns else [None] * count
     seen: dict[str, object] = {}
     for label, identity in zip(labels, ids, strict=True):
         if identity is not None and identity in seen:
-            problems.append(Problem(label, IDENTITY, f"{identity!r} is the id of row {seen[identity]} too"))
+            problems.append(CellProblem(label, IDENTITY, f"{identity!r} is the id of row {seen[identity]} too"))
         elif identity is not None:
             seen[identity] = label
     if problems:
@@ -273,7 +275,7 @@ def _is_blank(value: object) -> bool:
     return not isinstance(value, str) or not value.strip()
 
 
-def table_error(problems: Sequence[Problem]) -> TableError:
+def table_error(problems: Sequence[CellProblem]) -> TableError:
     """All problems in one error: the first twenty, then a count."""
     lines = [str(problem) for problem in problems[:SHOWN_PROBLEMS]]
     if len(problems) > SHOWN_PROBLEMS:

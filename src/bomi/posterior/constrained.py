@@ -62,7 +62,7 @@ class Constrained:
         kept = (least <= polytope.upper + polytope.slack) & (most >= polytope.lower - polytope.slack)
         pivots: list[tuple[int, int]] = []
         for c in np.flatnonzero(polytope.fixed & kept):
-            # The gap of which least is known otherwise: neither asked nor separate, and not a pivot already.
+            # The gap of which least is known otherwise: neither asked nor discrete, and not a pivot already.
             mine = [s for s, j in enumerate(places) if polytope.A[c, j] and s not in {p for _, p in pivots}]
             if mine:
                 pivots.append(
@@ -70,7 +70,7 @@ class Constrained:
                         int(c),
                         min(
                             mine,
-                            key=lambda s: (bool(polytope.separate[places[s]]), not priors.asked[r, slots[s]].isnan()),
+                            key=lambda s: (bool(polytope.discrete[places[s]]), not priors.asked[r, slots[s]].isnan()),
                         ),
                     )
                 )
@@ -111,7 +111,7 @@ class Constrained:
                 j = one.places[s]
                 axis = self.polytope.axes[j]
                 inside = np.clip(numbers[..., j], axis.low, axis.high)
-                if axis.separate:
+                if axis.discrete:
                     inside = axis.value(np.round(axis.index(inside)))
                 fine &= np.abs(inside - numbers[..., j]) <= 1e-6 * (axis.high - axis.low)
                 numbers[..., j] = inside

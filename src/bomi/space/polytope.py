@@ -28,17 +28,17 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 TOLERANCE = 1e-9  # of the largest value that a constraint's sum can have
 PASSES = 60  # of the projection over all constraints
-WALK = 40  # steps of a point that wanders through the settings
+WALK = 40  # steps of hit and run
 SECONDS = 10.0  # for the integer programme that looks for any setting
 QUICK = 0.2  # for one of many
 PROGRAMMES = 16  # at most at a time
 COUNTABLE = 10**9  # values that an integer programme counts; finer steps are as good as none
-TRIES = 8  # orders in which a setting is put right
+TRIES = 8  # orders in which a setting is projected
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A parameter that a constraint speaks of: its range, and its values if they are separate."""
+    """A parameter that a constraint speaks of: its range, and its values if they are discrete."""
 
     name: str
     low: float
@@ -48,27 +48,27 @@ class Axis:
     levels: tuple[float, ...] = ()  # rising, where they are not evenly apart
 
     @property
-    def separate(self) -> bool:
-        """Whether it takes separate values."""
+    def discrete(self) -> bool:
+        """Whether it takes discrete values."""
         return self.step is not None or bool(self.levels)
 
     @property
     def count(self) -> int:
-        """How many separate values there are."""
+        """How many discrete values there are."""
         if self.levels:
             return len(self.levels)
         assert self.step is not None
         return math.floor((self.high - self.low) / self.step * (1 + 1e-12)) + 1
 
     def index(self, z: Array) -> Array:
-        """Where between its separate values a number lies, counted from 0."""
+        """Where between its discrete values a number lies, counted from 0."""
         if self.levels:
             return np.asarray(np.interp(z, self.levels, np.arange(len(self.levels), dtype=float)))
         assert self.step is not None
         return (z - self.low) / self.step
 
     def value(self, index: Array) -> Array:
-        """The separate value of this index."""
+        """The discrete value of this index."""
         index = np.clip(np.nan_to_num(index), 0, self.count - 1)
         if self.levels:
             return np.asarray(np.array(self.levels)[index.astype(int)])
@@ -77,7 +77,7 @@ class Axis:
 
     def between(self, wanted: Array, low: Array, high: Array) -> Array:
         """The admissible value between two ends that is nearest to the wanted one; NaN where there is none."""
-        if not self.separate:
+        if not self.discrete:
             return np.where(
                 low <= high + 1e-9 * (self.high - self.low), np.clip(wanted, np.minimum(low, high), high), np.nan
             )
@@ -87,7 +87,7 @@ class Axis:
 
     def draw(self, u: Array, low: Array, high: Array) -> Array:
         """The value between two ends at a share u of the way, evenly on the parameter's scale; NaN without any."""
-        if self.separate:
+        if self.discrete:
             first, last = self._ends(low, high)
             index = first + np.floor(u * (last - first + 1))
             return np.where(first <= last, self.value(np.minimum(index, last)), np.nan)
@@ -121,7 +121,7 @@ class Polytope:
         self.low = np.array([axis.low for axis in axes], dtype=float)
         self.high = np.array([axis.high for axis in axes], dtype=float)
         self.span = self.high - self.low
-        self.separate = np.array([axis.separate for axis in axes])
+        self.discrete = np.array([axis.discrete for axis in axes])
         self.slack = TOLERANCE * (np.abs(self.A) @ np.maximum(np.abs(self.low), np.abs(self.high)))
         self.fixed = self.upper - self.lower <= self.slack  # sums that are fixed
         self.lower_or_0 = np.where(np.isfinite(self.lower), self.lower, 0.0)
@@ -136,7 +136,7 @@ class Polytope:
         """The nearest settings that keep the constraints, moving only what is free; NaN where there are none.
 
         First a projection, which spreads a correction over all free values; then one value after another is moved as
-        little as the others' ranges allow, which makes the sums exact and keeps separate values at their own; and
+        little as the others' ranges allow, which makes the sums exact and keeps discrete values at their own; and
         where that ends in a blind alley and it is to be thorough, an integer programme.  (m, k) -> (m, k)
         """
         free = np.ones(z.shape, dtype=bool) if free is None else free
@@ -158,7 +158,7 @@ class Polytope:
         """Settings that keep the constraints, spread over all that do.  (count, k)
 
         One value after another is drawn from what the others' ranges leave of its own, in many orders; then the
-        continuous ones wander (hit and run: Smith 1984), to be spread evenly.
+        continuous ones take steps of hit and run (Smith 1984), to be spread evenly.
         """
         parts = np.array_split(np.arange(count), TRIES)
         z = np.full((count, len(self.axes)), np.nan)
@@ -177,18 +177,18 @@ class Polytope:
                 z[i] = self.anchor if nearest is None else nearest
             known = z[~np.isnan(z).any(-1)]
             z[missing[TRIES:]] = known[rng.integers(len(known), size=len(missing[TRIES:]))]
-        return self._wander(z, rng)
+        return self._hit_and_run(z, rng)
 
     def _order(self, rng: np.random.Generator | None) -> list[int]:
         """Separate values first: the continuous ones can take up what is left."""
         shuffled = np.arange(len(self.axes)) if rng is None else rng.permutation(len(self.axes))
-        return sorted(shuffled.tolist(), key=lambda j: not self.separate[j])
+        return sorted(shuffled.tolist(), key=lambda j: not self.discrete[j])
 
     def _admissible(self, z: Array) -> Mask:
-        """Whether settings are inside the ranges, at separate values where these are separate, and keep all sums."""
+        """Whether settings are inside the ranges, at discrete values where these are discrete, and keep all sums."""
         inside: Mask = ((z >= self.low - 1e-12 * self.span) & (z <= self.high + 1e-12 * self.span)).all(-1)
         for j, axis in enumerate(self.axes):
-            if axis.separate:
+            if axis.discrete:
                 inside &= np.abs(z[:, j] - axis.value(np.round(axis.index(z[:, j])))) <= 1e-9 * self.span[j]
         return inside & self.holds(z)
 
@@ -226,7 +226,7 @@ class Polytope:
         """Fixed sums met to the last digit, by the continuous value settled last."""
         for c in np.flatnonzero(self.fixed):
             for j in reversed(order):
-                if self.A[c, j] and not self.separate[j]:
+                if self.A[c, j] and not self.discrete[j]:
                     moved = z[:, j] - (z @ self.A[c] - self.lower[c]) / self.A[c, j]
                     z[:, j] = np.where(free[:, j], np.clip(moved, self.low[j], self.high[j]), z[:, j])
                     break
@@ -260,7 +260,7 @@ class Polytope:
     def _directions(self) -> Array:
         """An orthonormal basis of the directions along which continuous values move without changing a fixed sum,
         ranges taken as units of length.  (k, r)"""
-        moving = ~self.separate
+        moving = ~self.discrete
         fixed = (self.A * self.span)[self.fixed][:, moving]
         if len(fixed):
             _, sizes, rows = np.linalg.svd(fixed)
@@ -272,12 +272,12 @@ class Polytope:
         basis[moving] = inner
         return basis
 
-    def _wander(self, z: Array, rng: np.random.Generator) -> Array:
-        """Hit and run from each setting, the separate values staying as they are."""
+    def _hit_and_run(self, z: Array, rng: np.random.Generator) -> Array:
+        """Hit and run from each setting, the discrete values staying as they are."""
         basis = self._directions
         if not basis.shape[1]:
             return z
-        log = [j for j, axis in enumerate(self.axes) if axis.log and not axis.separate]
+        log = [j for j, axis in enumerate(self.axes) if axis.log and not axis.discrete]
         start = z
         for _ in range(WALK):
             direction = (rng.standard_normal((len(z), basis.shape[1])) @ basis.T) * self.span
@@ -358,10 +358,10 @@ class Polytope:
         if found.x is None:
             return None
         z = base + Z @ np.where(whole, np.round(found.x[:n]), found.x[:n])
-        for j in np.flatnonzero(free & self.separate).tolist():
+        for j in np.flatnonzero(free & self.discrete).tolist():
             z[j] = self.axes[j].value(np.round(self.axes[j].index(z[j])))
         # The solver's own tolerance is coarser than ours: the continuous values take up the rest.
-        near = self._settle(z[None], (free & ~self.separate)[None], self._order(None))[0]
+        near = self._settle(z[None], (free & ~self.discrete)[None], self._order(None))[0]
         return None if np.isnan(near).any() else near
 
     def check(self) -> None:
@@ -393,9 +393,9 @@ class Polytope:
             told = "; ".join(str(self.constraints[place]) for place in conflict)
             raise SpaceError(f"no setting keeps these constraints together: {told}", *places)
         alone = self.constraints[conflict[0]]
-        names = ", ".join(axis.name for axis in self.axes if axis.separate and axis.name in alone.terms)
+        names = ", ".join(axis.name for axis in self.axes if axis.discrete and axis.name in alone.terms)
         raise SpaceError(
-            f"the constraint {alone} cannot be kept at the separate values (whole numbers, steps) of {names}", *places
+            f"the constraint {alone} cannot be kept at the discrete values (whole numbers, steps) of {names}", *places
         )
 
     def _feasible(self) -> bool:

@@ -17,7 +17,7 @@ Progress = Callable[[str], None]
 
 
 @lru_cache(maxsize=1)
-def study(table: Path, campaign: Path, content: bytes, toml: bytes) -> workflow.Study:
+def study(table: Path, campaign: Path, content: bytes, toml: bytes) -> workflow.LoadedTable:
     """The optimizer that has been told this version; kept, so that what it has learned serves every view."""
     found = assess(Snapshot(table, campaign, content, toml))
     if found.experiments is None:
@@ -25,7 +25,7 @@ def study(table: Path, campaign: Path, content: bytes, toml: bytes) -> workflow.
     return workflow.study(found.experiments)
 
 
-def _study(version: tuple[Path, Path, bytes, bytes], progress: Progress) -> workflow.Study:
+def _study(version: tuple[Path, Path, bytes, bytes], progress: Progress) -> workflow.LoadedTable:
     progress("learning from the table")
     return study(*version)
 
