@@ -13,7 +13,7 @@ from bomi.data.observations import Row
 from bomi.impute.completed import Explained
 from bomi.impute.table import Table
 from bomi.model.gaussian_process import with_hyper
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, cross
 from bomi.posterior import anchors, execution, imputer, sampler
 from bomi.posterior.anchors import draw_given
 from bomi.posterior.codes import from_codes, to_codes
@@ -234,7 +234,8 @@ def test_candidates_are_measured_by_the_kernel_itself():
     slots = torch.tensor([0, 2])
     values = torch.stack([torch.rand(2, 5, generator=generator), torch.randint(3, (2, 5), generator=generator)], -1)
     values = values.double()
-    k = sampler._Metric(hyper, MIXED).candidates(codes, 3, slots, values)
+    categories = torch.tensor([isinstance(p, Categorical) for p in MIXED.parameters.values()])
+    k = AdditiveCandidates(hyper[:, :-1], categories).covariances(codes, 3, slots, values)
     moved = codes[:, None, 3].repeat(1, 5, 1)
     moved[..., slots] = values
     kernel = AdditiveMatern(tuple(MIXED.groups.tolist()))

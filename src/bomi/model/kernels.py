@@ -321,6 +321,47 @@ class AdditiveMatern:
         return theta[:, :1].exp().expand(len(theta), x.shape[-2])
 
 
+class AdditiveCandidates:
+    """The same kernel between candidates for one row and all rows: only what the candidates change is computed.
+
+    Points are given by codes, one number for each parameter: a category is its index.
+
+    codes  (Q, n, p)   the rows of each world
+    values (Q, S, g)   candidates for g of the parameters of one row
+    """
+
+    def __init__(self, theta: Tensor, categories: Tensor) -> None:
+        self.parameters, self.categories = len(categories), categories  # (p,) bool
+        self.scale, self.weight = theta[:, 0].exp(), torch.sigmoid(theta[:, 1])
+        self.alone, self.together = (math.sqrt(5) * torch.exp(-theta[:, 2:])).chunk(2, -1)  # (Q, p)
+
+    def _distances(self, differences: Tensor, parameters: Tensor) -> Tensor:
+        """(..., p) differences of codes as distances."""
+        if not self.categories.any():
+            return differences.abs_()
+        return torch.where(self.categories[parameters], (differences != 0).double(), differences.abs())
+
+    def covariances(self, codes: Tensor, i: int, slots: Tensor, values: Tensor) -> Tensor:
+        """Of row i, with candidates for the parameters `slots`, and every row.  -> (Q, S, n)"""
+        rest = torch.ones(self.parameters, dtype=torch.bool)
+        rest[slots] = False
+        others = rest.nonzero()[:, 0]
+        known = self._distances(codes[:, :, others] - codes[:, i, None, others], others)  # (Q, n, p - g)
+        joint = (known * self.together[:, None, others]).square_().sum(-1)  # (Q, n)
+        additive = matern(known * self.alone[:, None, others]).sum(-1)
+        moved = self._distances(values.unsqueeze(2) - codes[:, None, :, slots], slots)  # (Q, S, n, g)
+        joint = _total((moved * self.together[:, None, None, slots]).square_()).add_(joint[:, None])
+        additive = _total(matern(moved.mul_(self.alone[:, None, None, slots]))).add_(additive[:, None])
+        weight = self.weight[:, None, None]
+        additive.mul_(weight / self.parameters).add_(matern(joint.sqrt_()).mul_(1 - weight))
+        return additive.mul_(self.scale[:, None, None])
+
+
+def _total(values: Tensor) -> Tensor:
+    """The sum over the last dimension, which most often has one element.  (..., g) -> (...)"""
+    return values.squeeze(-1) if values.shape[-1] == 1 else values.sum(-1)
+
+
 class _Between(torch.autograd.Function):
     """The additive kernel between points, with its gradient by them in closed form: a few steps instead of many."""
 

@@ -30,7 +30,7 @@ from torch import Tensor
 
 from bomi.impute.table import Table
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.model.kernels import AdditiveMatern, cross, matern
+from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, cross
 from bomi.posterior.constrained import Constrained
 from bomi.posterior.priors import GapPriors, gap_priors
 from bomi.space import Categorical, Space
@@ -82,7 +82,8 @@ def sweep(
         candidates, weights = Constrained(table, priors).follow(candidates, priors)
         candidates[:, 0], weights[:, 0] = values, weights[:, 0].clamp_min(-1e9)  # the current ones are always there
         luck = luck + weights
-    metric = _Metric(hyper, table.space)
+    categories = torch.tensor([isinstance(p, Categorical) for p in table.space.parameters.values()])
+    metric = AdditiveCandidates(hyper[:, :-1], categories)
     noise = hyper[:, -1:].exp().expand(-1, len(table))  # (m Q, n)
     if table.errors is not None:
         noise = noise + by_world(torch.atleast_2d(table.errors), Q)
@@ -97,7 +98,7 @@ def sweep(
             continue
         slots = priors.parameter[r, :g]
         tried = candidates[:, :, r, :g]
-        k = metric.candidates(worlds, i, slots, tried.repeat(len(outcomes), 1, 1) if several else tried)  # (m Q, S, n)
+        k = metric.covariances(worlds, i, slots, tried.repeat(len(outcomes), 1, 1) if several else tried)  # (m Q, S, n)
         column = P[:, :, i]
         own = column[:, i]
         inverse = torch.where(own > 0, 1 / own, 0.0)  # a row not yet among them has nothing to take out
@@ -125,42 +126,6 @@ def sweep(
         left = torch.stack([-inverse[:, None] * column, gain[:, None] * v], -1)
         P.baddbmm_(left, torch.stack([column.clone(), v], 1))
     return P, priors.learn_execution(take(codes, priors), generator)
-
-
-class _Metric:
-    """The additive kernel between a row's candidates and all rows, computing only what the gaps change."""
-
-    def __init__(self, hyper: Tensor, space: Space) -> None:
-        self.parameters = len(space)
-        self.scale, self.weight = hyper[:, 0].exp(), torch.sigmoid(hyper[:, 1])
-        self.alone, self.together = (math.sqrt(5) * torch.exp(-hyper[:, 2:-1])).chunk(2, -1)  # (Q, p)
-        self.categories = torch.tensor([isinstance(p, Categorical) for p in space.parameters.values()])
-
-    def _distances(self, differences: Tensor, parameters: Tensor) -> Tensor:
-        """(..., p) differences of codes as distances."""
-        if not self.categories.any():
-            return differences.abs_()
-        return torch.where(self.categories[parameters], (differences != 0).double(), differences.abs())
-
-    def candidates(self, codes: Tensor, i: int, slots: Tensor, values: Tensor) -> Tensor:
-        """codes: (Q, n, p), values: (Q, S, g) of row i's gaps -> (Q, S, n)"""
-        rest = torch.ones(self.parameters, dtype=torch.bool)
-        rest[slots] = False
-        others = rest.nonzero()[:, 0]
-        known = self._distances(codes[:, :, others] - codes[:, i, None, others], others)  # (Q, n, p - g)
-        joint = (known * self.together[:, None, others]).square_().sum(-1)  # (Q, n)
-        additive = matern(known * self.alone[:, None, others]).sum(-1)
-        moved = self._distances(values.unsqueeze(2) - codes[:, None, :, slots], slots)  # (Q, S, n, g)
-        joint = _total((moved * self.together[:, None, None, slots]).square_()).add_(joint[:, None])
-        additive = _total(matern(moved.mul_(self.alone[:, None, None, slots]))).add_(additive[:, None])
-        weight = self.weight[:, None, None]
-        additive.mul_(weight / self.parameters).add_(matern(joint.sqrt_()).mul_(1 - weight))
-        return additive.mul_(self.scale[:, None, None])
-
-
-def _total(values: Tensor) -> Tensor:
-    """The sum over the last dimension, which most often has one element.  (..., g) -> (...)"""
-    return values.squeeze(-1) if values.shape[-1] == 1 else values.sum(-1)
 
 
 def _steps(priors: GapPriors, generator: torch.Generator) -> Tensor:
