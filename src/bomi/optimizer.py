@@ -351,7 +351,8 @@ class Optimizer:
     def best(self) -> Best:
         """The setting with the best posterior mean over all worlds, beside the best outcome seen.
 
-        Of several outcomes: a `Front`, the list of the best trade-offs between them.
+        Returns:
+            A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
         """
         rows = self._observations.rows
         done = [place for place, row in enumerate(rows) if row.tried and len(row.outcomes) == len(self.outcomes)]
@@ -541,13 +542,14 @@ class Optimizer:
 
     @_single_threaded
     def gaps(self) -> pd.DataFrame:
-        """What is known of each value that is not known exactly, in the parameter's own unit, the worthiest first.
+        """What is known of each value that is not known exactly, in the parameter's own unit.
 
-        Of a category or an ordered level, `probabilities` maps each of its values to its probability.
-
-        `worth` is how much the best outcome that can be predicted depends on the value, in the outcome's unit: its
-        square is the part of the variance of the predicted best outcome that knowing the value would take away. Of
-        several outcomes it is the largest, each as a share of the standard deviation of its own rows.
+        Returns:
+            A table with a line for each gap, the one most worth knowing first. Of a category or an ordered level,
+            `probabilities` maps each of its values to its probability. `worth` is how much the best outcome that can be
+            predicted depends on the value, in the outcome's unit: its square is the part of the variance of the
+            predicted best outcome that knowing the value would take away. Of several outcomes it is the largest, each
+            as a share of the standard deviation of its own rows.
         """
         return gap_table(self.space, self.gap_draws(), self._best_outcomes())
 
@@ -571,7 +573,11 @@ class Optimizer:
         return self._observations
 
     def frame(self) -> pd.DataFrame:
-        """Everything told, pending suggestions included, as a table that `tell` takes back."""
+        """Everything told, pending suggestions included.
+
+        Returns:
+            A table that `tell` takes back.
+        """
         return self._observations.frame()
 
 
