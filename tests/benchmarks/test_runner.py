@@ -345,7 +345,7 @@ def test_other_settings_are_refused_naming_what_differs(
         (f'"bomi": "{bomi.__version__}"', '"bomi": "0.0.9"', 'version of bomi is "0.0.9" in the file'),
         ('"version": 1', '"version": 7', "has version 7 of the format"),
         ('"bomi-results"', '"else"', "is not a results file"),
-        ('"scaling": "min_max"', '"scaling": "standard"', r'method mean: method scaling is "standard" in the file'),
+        ('"points": 10000', '"points": 500', "method mean: method search points is 500 in the file"),
     ],
 )
 def test_other_versions_are_refused(finished: Path, tmp_path: Path, old: str, new: str, message: str) -> None:
