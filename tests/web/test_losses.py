@@ -32,6 +32,7 @@ def test_a_server_that_is_killed_and_started_again_loses_no_keystroke(lab, serve
     button(page, "Add row").click()
     cell(page, 40, 2).wait_for()
     wait_kept(page, kept_path(lab), "Bo")
+    wait_kept(page, kept_path(lab), '"added": [{')  # the row too
     page.wait_for_function("Object.keys(bomi.held()).length === 0")  # the browser knows that it is safe
     before = lab.read_bytes()
     first.process.send_signal(signal.SIGKILL)
