@@ -41,8 +41,8 @@ class Watched:
         self.shortlists.append((len(per_world), seed))
         return NOTHING
 
-    def maximize(self, score, space, **given):
-        self.seen.append({**given, "score": score})
+    def maximize(self, task):
+        self.seen.append(vars(task))
         return self.places[len(self.seen) - 1]
 
 

@@ -12,6 +12,7 @@ from bomi.search import candidates
 from bomi.search.candidates import Score
 from bomi.search.criteria import Acquisition
 from bomi.search.outlook import Outlook
+from bomi.search.strategy import Task
 from bomi.space import Space
 
 LIKELIEST_OF = 8  # space-filling points, where experiments have failed
@@ -38,16 +39,17 @@ def promising(
         own_seed = draw_seed(seed, first_seed + k)
         if k % candidates.SHARED_BY == 0 and count > 1:
             shortlist = search.shortlist(per_world, space, seed=own_seed, starts=fit.good_rows)
-        place = search.maximize(
+        task = Task(
             score(outlook, k),
             space,
-            seed=own_seed,
+            own_seed,
             starts=fit.good_rows,
             taken=_taken(pending, places),
-            within=search.region(fit.table, fit.completed, t + k),
             per_world=per_world,
+            within=search.region(fit.table, fit.completed, t + k),
             shortlist=shortlist,
         )
+        place = search.maximize(task)
         places.append(place)
         if k + 1 < count:
             outlook = outlook.condition_on(place[None])

@@ -17,6 +17,20 @@ from bomi.search.trust_region import Region, TrustRegion
 from bomi.space import Space
 
 
+@dataclass(frozen=True)
+class Task:
+    """One search: what to maximize, and what is known beforehand."""
+
+    score: Score
+    space: Space
+    seed: int
+    starts: Tensor  # (s, d) good rows
+    taken: Tensor  # (m, d) points that are pending or asked for already
+    per_world: Sequence[Score]  # each world's own score, which is cheaper
+    within: Region | None  # where the point has to lie; None for anywhere
+    shortlist: Tensor | None  # (r, d) points that the searches for a batch share
+
+
 class Search(Protocol):
     """What finds the point with the best score."""
 
@@ -26,18 +40,7 @@ class Search(Protocol):
     def shortlist(self, per_world: Sequence[Score], space: Space, *, seed: int, starts: Tensor) -> Tensor | None:
         """Points that the searches for a whole batch can share, if that saves anything.  (r, d)"""
 
-    def maximize(
-        self,
-        score: Score,
-        space: Space,
-        *,
-        seed: int,
-        starts: Tensor,
-        taken: Tensor,
-        within: Region | None,
-        per_world: Sequence[Score],
-        shortlist: Tensor | None,
-    ) -> Tensor:
+    def maximize(self, task: Task) -> Tensor:
         """The best point found that is not taken.  (d,)"""
 
 
@@ -59,20 +62,11 @@ class BestOf:
         """Every search looks at points of its own."""
         return None
 
-    def maximize(
-        self,
-        score: Score,
-        space: Space,
-        *,
-        seed: int,
-        starts: Tensor,
-        taken: Tensor,
-        within: Region | None,
-        per_world: Sequence[Score],
-        shortlist: Tensor | None,
-    ) -> Tensor:
+    def maximize(self, task: Task) -> Tensor:
         """The best of the points that is not taken.  (d,)"""
-        return candidates.best_of(score, space, points=self.points, seed=seed, taken=taken, per_world=per_world)
+        return candidates.best_of(
+            task.score, task.space, points=self.points, seed=task.seed, taken=task.taken, per_world=task.per_world
+        )
 
 
 @dataclass(frozen=True)
@@ -89,26 +83,15 @@ class MultiStart:
         """While a batch is made a score only ever falls: the best point stays among those that were the best."""
         return candidates.shortlist_of(per_world, space, seed=seed, starts=starts)
 
-    def maximize(
-        self,
-        score: Score,
-        space: Space,
-        *,
-        seed: int,
-        starts: Tensor,
-        taken: Tensor,
-        within: Region | None,
-        per_world: Sequence[Score],
-        shortlist: Tensor | None,
-    ) -> Tensor:
+    def maximize(self, task: Task) -> Tensor:
         """The best point that any start leads to.  (d,)"""
         return candidates.maximize(
-            score,
-            space,
-            seed=seed,
-            starts=starts,
-            taken=taken,
-            within=within,
-            per_world=per_world,
-            shortlist=shortlist,
+            task.score,
+            task.space,
+            seed=task.seed,
+            starts=task.starts,
+            taken=task.taken,
+            within=task.within,
+            per_world=task.per_world,
+            shortlist=task.shortlist,
         )
