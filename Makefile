@@ -10,7 +10,8 @@ demo: .venv/.installed            ## the main job on built-in data
 	$(BIN)/bomi demo
 
 test: .venv/.installed-test       ## all tests
-	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --ignore tests/web
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest tests/web  # one browser at a time
 
 check: .venv/.installed-test      ## style, types, layers
 	$(BIN)/ruff check .
