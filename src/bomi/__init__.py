@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bomi.errors import BomiError
 from bomi.results import Best, Front, Prediction, Suggestion
 from bomi.space import Categorical, Integer, Ordinal, Real, Space
-from bomi.space.cells import Interval, Normal
+from bomi.space.cells import Censored, Interval, Normal
 from bomi.space.linear import Linear
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = [
     "Best",
     "BomiError",
     "Categorical",
+    "Censored",
     "Front",
     "Integer",
     "Interval",

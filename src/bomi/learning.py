@@ -5,6 +5,7 @@ J outcomes, Q worlds, n rows, d columns of the unit cube
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from bomi.data.objectives import Objective
-from bomi.data.observations import Observations
+from bomi.data.observations import Observations, Row
 from bomi.impute.completed import Completed
 from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
@@ -125,7 +126,7 @@ def learn(table: Table, method: Method, seed: int, before: Fit | None = None) ->
 def table_of(space: Space, objectives: Sequence[Objective], observations: Observations, device: str = "cpu") -> Table:
     """The experiments that were tried, with their outcomes as told, negated where less is better."""
     rows = observations.tried
-    targets = [one.sign * _column([row.outcomes.get(one.name) for row in rows]) for one in objectives]
+    targets = [one.sign * _column([_told(row, one.name) for row in rows]) for one in objectives]
     errors = [_column([row.errors.get(one.name) for row in rows]).nan_to_num() for one in objectives]
     return Table.of(
         space,
@@ -135,7 +136,29 @@ def table_of(space: Space, objectives: Sequence[Objective], observations: Observ
         device=device if len(rows) > LARGE else "cpu",
         aims=tuple(one.target for one in objectives),
         keys=observations.tried_keys,
+        limits=_limits(rows, objectives) if any(row.censored for row in rows) else None,
     )
+
+
+def _told(row: Row, outcome: str) -> float | None:
+    """An outcome, or of a censored one the middle of its limits, or the only one there is."""
+    censored = row.censored.get(outcome)
+    if censored is None:
+        return row.outcomes.get(outcome)
+    finite = [end for end in (censored.low, censored.high) if math.isfinite(end)]
+    return sum(finite) / len(finite)
+
+
+def _limits(rows: Sequence[Row], objectives: Sequence[Objective]) -> Tensor:
+    """Between which ends each censored outcome lies, negated where less is better; infinite for others.  (2, m, n)"""
+    ends = torch.full((2, len(objectives), len(rows)), math.inf, dtype=torch.float64)
+    ends[0] = -math.inf
+    for j, one in enumerate(objectives):
+        for i, row in enumerate(rows):
+            if one.name in row.censored:
+                censored = row.censored[one.name]
+                ends[:, j, i] = torch.tensor(sorted((one.sign * censored.low, one.sign * censored.high)))
+    return ends
 
 
 def draw_seed(seed: int, count: int) -> int:

@@ -171,7 +171,8 @@ class Optimizer:
             experiment: A suggestion; a mapping of parameter to value, which is an experiment of your own; or a table.
                 Its columns are the parameters, the outcomes and, where there are some, `id`, `asked.<parameter>`,
                 `<outcome>.sd` and `exclude`. A blank is a gap, a blank outcome is pending, `failed` is a failure.
-            outcome: The number that came out; of several outcomes, a mapping of name to number. None: not known yet.
+            outcome: The number that came out, or `Censored(high=5)` where only a limit is known; of several outcomes, a
+                mapping of name to number. None: not known yet.
             actual: What differed from the experiment: a mapping of parameter to another value, to None where nobody
                 knows, or to `Normal(300, 15)` or `Interval(290, 310)`.
             sd: The standard error of the outcome, where it is known; of several outcomes by name.

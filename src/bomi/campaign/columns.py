@@ -229,7 +229,7 @@ def _read_as(how: str, text: str, reader: Numbers, parameter: Parameter | None) 
         return how
     value = reader(text)
     if parameter is None and (value is None or how in (typed.LIMIT, typed.RANGE)):
-        return "not measured" if value is None else f"a limit {value}, kept but not learned from,"
+        return "not measured" if value is None else f"a limit {value}"
     if parameter is None:
         return typed.shown(value)
     shown = typed.shown(value)

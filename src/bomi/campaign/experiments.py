@@ -87,7 +87,7 @@ class Summary:
         rest = {
             "excluded": self.excluded,
             "not measured": self.unmeasured,
-            "known only up to a limit and not learned from": self.censored,
+            "known only up to a limit": self.censored,
         }
         more = "".join(f", {count} {what}" for what, count in rest.items() if count)
         return (
@@ -122,8 +122,8 @@ def summarize(experiments: Experiments) -> Summary:
         if not row.excluded
         for one in experiments.campaign.space.broken(row.recorded)
     ]
-    unmeasured = sum(bool(row.unmeasured) and not row.tried and not row.censored for row in rows)
-    censored = sum(bool(row.censored) and not row.tried for row in rows)
+    unmeasured = sum(bool(row.unmeasured) and not row.tried for row in rows)
+    censored = sum(bool(row.censored) and not row.outcomes for row in rows)
     return Summary(
         len(experiments.rows),
         outcomes,

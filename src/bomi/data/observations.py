@@ -24,8 +24,7 @@ UNMEASURED = "n/a"  # the experiment was made, and its outcome will never be kno
 class Row:
     """One experiment. `asked` holds what was asked for, where known; without any outcome it is pending, or failed.
 
-    An excluded row stays in the table, and nothing is learned from it. Of a censored outcome only a limit is known: it
-    is kept, but nothing is learned from it yet.
+    An excluded row stays in the table, and nothing is learned from it. Of a censored outcome only a limit is known.
     """
 
     recorded: Mapping[str, Cell]
@@ -46,8 +45,8 @@ class Row:
 
     @property
     def tried(self) -> bool:
-        """Whether something is to be learned from it: an outcome, or that it failed."""
-        return (bool(self.outcomes) or self.failed) and not self.excluded
+        """Whether something is to be learned from it: an outcome, a limit of one, or that it failed."""
+        return (bool(self.outcomes) or bool(self.censored) or self.failed) and not self.excluded
 
     @property
     def outcome(self) -> float | None:

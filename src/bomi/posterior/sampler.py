@@ -73,7 +73,7 @@ def sweep(
     Q, outcomes = len(codes), table.outcomes
     several = len(outcomes) > 1
     has = (~outcomes.isnan()).T.tolist()  # by row and outcome
-    y = by_world(outcomes.nan_to_num(), Q)  # (m Q, n)
+    y = table.targets_of(Q).nan_to_num()  # (m Q, n)
     values = take(codes, priors)
     steps = _steps(priors, generator) if step is None else torch.full(priors.rows.shape, step, dtype=torch.float64)
     candidates = _candidates(values, priors, generator, steps, table.space)  # (Q, S, R, g)
