@@ -110,6 +110,17 @@ def test_check_says_what_looks_like_a_mistake(tmp_path):
     ]
 
 
+def test_two_spellings_of_one_category_are_merged_by_init_and_doubted_by_check(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("T,medium,y\n1,Öl,4\n2,Oel,5\n3,Wasser,6\n4,Öl,7\n", encoding="utf-8")
+    campaign = guess(parse_sheet(table, table.read_bytes())).campaign
+    assert campaign.space.parameters["medium"].values == ("Öl", "Wasser")
+    assert [row.recorded["medium"] for row in read_experiments(table, campaign).rows] == ["Öl", "Öl", "Wasser", "Öl"]
+    (tmp_path / "campaign.toml").write_text(campaign.text().replace('"Öl",', '"Öl", "Oel",'), encoding="utf-8")
+    found = doubts(read_experiments(table, Campaign.read(tmp_path / "campaign.toml")))
+    assert found == ["'medium': 'Oel' may be 'Öl'; values that are listed may be suggested"]
+
+
 def test_suggestions_have_the_decimals_of_their_column(tmp_path):
     table = tmp_path / "lab.csv"
     table.write_text("T,p,c,y\n150,1.5,0.001,4\n160,2.25,0.2,5\n170,1.75,3,6\n155,2.0,50,7\n")

@@ -14,7 +14,7 @@ from pathlib import Path
 from bomi.campaign import storage
 from bomi.campaign.columns import Numbers, declared_unit, digest, unit_in_cells
 from bomi.campaign.layout import is_numeric
-from bomi.campaign.lexicon import goal_of, is_count, is_mean, is_outcome, is_setting
+from bomi.campaign.lexicon import goal_of, is_count, is_mean, is_outcome, is_setting, is_size
 from bomi.campaign.marks import Decision, decide
 from bomi.campaign.roles import CONSTANT, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
 from bomi.campaign.sheet import Sheet, read_sheet
@@ -99,8 +99,10 @@ def guess(
     columns = _settled(sheet, columns, wanted, guessed, parameters)
     chosen = [column for column in columns.values() if column.role == PARAMETER]
     if not chosen:
+        near = [f"{c.name!r} is {c.why}" for c in columns.values() if c.role == UNUSED and " cells are " in c.why]
         raise FileError(
             f"{sheet.path} has no column that could be a parameter: one of numbers that vary, or of words that repeat"
+            f"{'; ' if near else ''}{'; '.join(near[:3])}"
         )
     if len(chosen) > MOST_PARAMETERS:
         raise FileError(
@@ -233,21 +235,35 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         lambda c: c.name + ERROR in columns,
         lambda c: is_outcome(c.name),
         lambda c: is_mean(c.name),
-        lambda c: not is_setting(c.name),
-        lambda c: last in c.blanks,  # an outcome that is awaited
+        lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
+        lambda c: _stands_out(c, numeric),
     )
     for sign in signs:
         sure = [column for column in numeric if sign(column)]
         if len(sure) == 1:
             return sure[0].name
         numeric = sure or numeric
-    likely = [c.name for c in reversed(numeric)]
+    likely = [c.name for c in sorted(numeric, key=lambda c: c.kind == "number")][::-1]
     raise UnsureError(
         f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}, or another: "
         f"{', '.join(map(repr, likely[1:8]))}{', ...' if len(likely) > 8 else ''}",
         "--objective",
         likely,
     )
+
+
+def _stands_out(column: Column, numeric: Sequence[Column]) -> bool:
+    """Whether a column is the last one of numbers, and the only one that is not set: by its name, or as it repeats."""
+    others = [other for other in numeric if other is not column]
+    if column is not numeric[-1] or (is_setting(column.name) and others and not is_size(column.name)):
+        return False
+    free = others if is_setting(column.name) else [other for other in others if not is_setting(other.name)]
+    return not free or (_variety(column) >= 0.9 and all(_variety(other) <= 0.85 for other in free))
+
+
+def _variety(column: Column) -> float:
+    """Which share of its numbers differ: what is set repeats, what is measured seldom does."""
+    return len(set(column.numbers)) / len(column.numbers) if len(column.numbers) >= 4 else 0.0
 
 
 def _settled(

@@ -24,6 +24,7 @@ _STATISTICS = re.compile(
     r"(?:grand |sub)?totals?|sum|means?|averages?|avg\.?|median|min\.?|max\.?|minimum|maximum|std\.?|std\.? ?dev\.?|"
     r"st\.? ?dev\.?|sd|s\.d\.|rsd|rsd ?%|cv|cv ?%|count|n|n ?=.*|anzahl|nb|range|variance|"
     r"lsl|usl|spec\.?|summe|gesamt|mittelwert|mittel|durchschnitt|standardabweichung|stabw\.?|streuung|moyenne|"
+    r"mittelw\.?|mw|[øØ⌀∅Σσ]|x̄|"
     r"écart[- ]?type|ecart[- ]?type|somme|médiane|promedio|media|desviación.*|desv\.? ?est\.?|suma|mediana|desvio.*",
     re.IGNORECASE,
 )

@@ -25,7 +25,7 @@ from bomi.campaign.lexicon import (
 )
 from bomi.campaign.marks import Numeral
 from bomi.campaign.sheet import Sheet
-from bomi.campaign.words import likely_mistakes, merge_spellings, plain_words
+from bomi.campaign.words import BALANCE, likely_mistakes, merge_spellings, plain_words
 from bomi.data.objectives import ERROR
 from bomi.data.reading import FAILED_WORDS, PENDING_WORDS
 from bomi.errors import CellError
@@ -185,6 +185,8 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
     texts = [" ".join(text.split()) for text in sheet.columns[name]]
     said, unknown = plain_words(texts)
     counts = Counter(said)
+    if counts and all(word.casefold() in BALANCE for word in counts):
+        return Column(name, CONSTANT, f"{said[0]!r}, what the others leave: not used")
     merged, notes = merge_spellings(counts)
     if unknown:
         notes = [*notes, f"{', '.join(map(repr, unknown))} taken as unknown"]
