@@ -14,7 +14,7 @@ from bomi.space import Categorical, cells, units
 FEW = 6  # different numbers that may be names of something
 APART = 0.5  # of the range of all outcomes: further apart, two outcomes of one experiment are told
 _CODE = re.compile(
-    r"(?:^|[\s_])(?:type|code|class|kind|group|machine|line|reactor|furnace|oven|grade|supplier|strain|variety|recipe|typ|"
+    r"(?:^|[\s_])(?:type|code|class|kind|group|machine|line|reactor|furnace|oven|grade|alloy|legierung|alliage|aleación|supplier|strain|variety|recipe|typ|"
     r"art|klasse|ofen|anlage|maschine|sorte|gruppe|classe|four|groupe|tipo|clase|grupo|horno)(?:$|[\s_.])",
     re.IGNORECASE,
 )

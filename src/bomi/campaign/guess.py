@@ -25,6 +25,10 @@ from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Parameter, Real
 
 MOST_PARAMETERS = 50
 LOG_RATIO = 50
+DIFFERS, REPEATS = (
+    0.9,
+    0.85,
+)  # shares of different numbers: at least, where they are measured; at most, where they are set
 OBJECTIVE = "objective"
 
 
@@ -258,7 +262,7 @@ def _stands_out(column: Column, numeric: Sequence[Column]) -> bool:
     if column is not numeric[-1] or (is_setting(column.name) and others and not is_size(column.name)):
         return False
     free = others if is_setting(column.name) else [other for other in others if not is_setting(other.name)]
-    return not free or (_variety(column) >= 0.9 and all(_variety(other) <= 0.85 for other in free))
+    return not free or (_variety(column) >= DIFFERS and all(_variety(other) <= REPEATS for other in free))
 
 
 def _variety(column: Column) -> float:
@@ -286,6 +290,9 @@ def _settled(
     first = min(names.index(name) for name in wanted)
     before = any(c.role == PARAMETER and not is_outcome(c.name) for c in list(columns.values())[:first])
     settled = {}
+    numbers = [c for c in columns.values() if c.role == PARAMETER and c.kind == "number" and c.name not in wanted]
+    plain = [c for c in numbers if not is_size(c.name)]
+    after = names.index(plain[-1].name) if plain and all(_variety(c) <= REPEATS for c in plain) else len(names)
     for place, (name, column) in enumerate(columns.items()):
         role, why = column.role, column.why
         if name in wanted:
@@ -296,6 +303,8 @@ def _settled(
             role, why = UNUSED, f"kept, not used: not among the parameters named; {why}"
         elif role == OUTCOME or (role == PARAMETER and is_outcome(name)):
             role, why = UNUSED, "kept, not used: seems to be another outcome; --objective takes several"
+        elif role == PARAMETER and is_size(name) and place > after and _variety(column) >= DIFFERS:
+            role, why = UNUSED, f"kept, not used: it differs in each row, as if measured; --parameters names it; {why}"
         elif role == PARAMETER and before and place > first and not is_setting(name):
             role, why = UNUSED, f"kept, not used: stands right of the objective; --parameters names it; {why}"
         settled[name] = replace(column, role=role, why=why)

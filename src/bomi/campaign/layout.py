@@ -32,6 +32,7 @@ _COMMENT = re.compile(
     r"#(?!\d|$)|//|%|\*+\s|\*\)|[¹²³†‡]|\d\)\s|note|legend|comment|bemerkung|anmerkung|remarque|nota\b",
     re.IGNORECASE,
 )
+_RULE = re.compile(r"[-–—=:_*+]{2,}")  # what is drawn to part a header from its rows
 _UNITS_LABEL = re.compile(r"units?|einheit(en)?|unités?|unidad(es)?|unità", re.IGNORECASE)
 
 
@@ -192,7 +193,7 @@ def _names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
             filled[i] = text or filled[i]
             inherited = len(rows) > 1 and not text and any(below[i + 1 :]) and i < len(rows) - 1
             part = filled[i] if inherited and not below[-1].startswith(RESERVED) else text
-            if part and part not in parts:
+            if part and part not in parts and not _RULE.fullmatch(part):
                 parts.append(part)
         names.append(" ".join(parts))
     if names and re.match(r"#\s+\S|#[^\W\d]", names[0]):
@@ -277,6 +278,8 @@ def _why_none(
         return "the header again"
     if not held:
         return "blank"
+    if len(texts) > 1 and all(map(_RULE.fullmatch, texts)):
+        return "a line"
     place, start = held[0]
     others = [records[i][place].strip() for i in (*body[:100], *body[100:][-100:]) if place < len(records[i])]
     if _STATISTICS.fullmatch(start.rstrip(":")) and others.count(start) < 1 and len(body) >= 2:

@@ -23,10 +23,38 @@ NO = frozenset({"no", "n", "false", "0"})  # in the column `exclude`, beside a b
 ALIKE = 0.8  # of 1: names so alike that one is taken for a misspelling of the other
 FAILED_WORDS = frozenset({
     "failed", "fail", "failure", "fehlgeschlagen", "fehlversuch", "misslungen", "gescheitert", "échec", "echec",
-    "échoué", "raté", "fallido", "fallo", "falló", "fracaso", "fallito",
+    "échoué", "raté", "aborted", "crashed", "abgebrochen", "fallido", "fallo", "falló", "fracaso", "fallito",
 })  # fmt: skip
 PENDING_WORDS = frozenset(
-    {"", "?", "??", "nan", "<na>", "null", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "to be determined", "pending"}
+    {
+        "",
+        "?",
+        "??",
+        "nan",
+        "<na>",
+        "null",
+        "tbd",
+        "t.b.d.",
+        "tba",
+        "t.b.a.",
+        "tbc",
+        "to be determined",
+        "pending",
+        "awaited",
+        "in progress",
+        "running",
+        "ongoing",
+        "to do",
+        "todo",
+        "steht aus",
+        "ausstehend",
+        "offen",
+        "läuft",
+        "en cours",
+        "en attente",
+        "pendiente",
+        "en curso",
+    }
 )  # in the cell of an outcome: it is still awaited
 EXPECTED = "expected a finite number, 5±1, <5, a blank for pending, n/a for not measured, or 'failed'"
 _ANY_NUMBER = Real(-1.0, 1.0)  # reads a number in all its spellings; its bounds are not looked at

@@ -27,6 +27,7 @@ UNKNOWN_WORDS = frozenset({
     "non mesurée", "non déterminé", "non réalisé", "non réalisée", "non testé", "non testée", "non disponible",
     "pas de données", "desconocido", "desconocida", "perdido", "perdida", "sin dato", "sin datos", "no medido",
     "no medida", "no determinado", "no determinada", "no realizado", "no realizada", "no disponible",
+    "no se midió", "no se determinó", "non compté", "nicht gezählt", "not counted",
 })  # fmt: skip
 PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ERROR_VALUE = re.compile(r"#(?:[^\W\d]|[/¡¿0 .])+[!?]|#n/?[avdk]", re.IGNORECASE)  # what a failed formula leaves

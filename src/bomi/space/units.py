@@ -58,7 +58,7 @@ _KINDS: dict[str, dict[str, float]] = {
     "current": {"A": 1.0, "mA": 1e-3, "µA": 1e-6, "nA": 1e-9},
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
     "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
-    "rotation": {"rpm|r/min|rev/min|U/min|1/min|min-1|min⁻¹|min^-1|tr/min|t/min|/min": 1.0},
+    "rotation": {"rpm|r/min|rev/min|U/min|1/min|min-1|min⁻¹|min^-1|tr/min|t/min|/min": 1.0, "krpm|k rpm": 1e3},
     "angle": {"°|deg": 1.0, "rad": 57.29577951308232},
     "resistance": {"Ω|ohm|ohms": 1.0, "kΩ|kohm": 1e3, "mΩ|mohm": 1e-3, "MΩ": 1e6},
     "gas flow": {"sccm": 1.0, "slm": 1e3},
