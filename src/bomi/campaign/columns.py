@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +23,7 @@ from bomi.space.typed import PLAIN, POINT, STRICT, UNKNOWN, Marks, Reading
 
 _NOT_PLAIN = frozenset("_iInN")  # of 1_000, inf and nan, which `float` reads
 _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
+LAST = 20  # cells that tell whether people type the unit
 NEAR = 3.0  # numbers without a unit are in that of the others if they are no further off than this factor
 
 
@@ -192,6 +194,18 @@ def _size(value: float | Uncertain | Censored | None) -> float | None:
     if isinstance(value, Censored):
         return abs(value.high if value.high < math.inf else value.low)
     return None if value is None else abs(value.center if isinstance(value, Normal | Interval) else value)
+
+
+def typed_unit(column: Sequence[str], reader: Callable[[str], object]) -> str:
+    """The unit that people type into the cells of a column, "" if most of its last cells have none."""
+    if not isinstance(reader, Numbers) or not reader.unit:
+        return ""
+    last = [text for text in column[-LAST:] if text.__class__ is not Numeral and not cells.is_unknown(text)]
+    with_unit = 0
+    for text in last:
+        with suppress(CellError):
+            with_unit += bool(reader.reading(text).unit)
+    return reader.unit if 2 * with_unit > len(last) else ""
 
 
 def declared_unit(name: str, row: Mapping[str, str], parameter_unit: str = "") -> str:

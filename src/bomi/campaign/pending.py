@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bomi.campaign import storage
+from bomi.campaign.columns import typed_unit
 from bomi.campaign.experiments import Experiments, parse_experiments, readers, table_error
 from bomi.campaign.toml import Campaign
 from bomi.data.observations import Observations, Row
@@ -85,11 +86,14 @@ def withdraw(path: Path, campaign: Campaign, ids: Sequence[str] = (), numbers: S
 
 def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]], ids: Sequence[str]) -> bytes:
     sheet, campaign = experiments.sheet, experiments.campaign
-    marks = readers(sheet, campaign).marks if sheet.lines is not None else {}
+    reading = readers(sheet, campaign)
+    marks = reading.marks if sheet.lines is not None else {}
+    units = {name: typed_unit(sheet.columns[name], reading.readers[name]) for name in reading.marks}
     rows = []
     for identity, setting in zip(ids, settings, strict=True):
         typed = {name: cells.text(setting[name]) for name in campaign.space.names}
         typed |= {name: text.replace(".", marks[name].decimal) for name, text in typed.items() if name in marks}
+        typed |= {name: f"{text} {units[name]}" for name, text in typed.items() if units.get(name)}
         rows.append({campaign.id_column: identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
     return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
 
