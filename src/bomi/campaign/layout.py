@@ -265,6 +265,8 @@ def _body(
 
 def _odd_start(row: Sequence[str]) -> bool:
     start = next((cell.strip() for cell in row if cell.strip()), "")
+    if start[:1].isdigit() and ")" not in start:
+        return False
     return bool(_STATISTICS.fullmatch(start.rstrip(":")) or _COMMENT.match(start))
 
 

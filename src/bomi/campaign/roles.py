@@ -145,7 +145,7 @@ def _content(
     numbers = [number for number in numbers if math.isfinite(number)]
     if total and read >= MOSTLY * total and not _few_codes(said):
         codes = _codes(numbers)
-        kept = tuple(number for number in numbers if number not in codes)
+        kept = tuple(number for number in numbers if number not in codes) if codes else tuple(numbers)
         why = f"number, {read} of {total} cells" if odd else "number"
         notes = [f"row {row}: {text!r}" for row, text in odd[:SHOWN]] + (["..."] if len(odd) > SHOWN else [])
         whole = f"{why}; {', '.join(notes)}" if odd else why

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +14,9 @@ from bomi.cli.options import Config, Format, Shape, Table
 from bomi.cli.printing import show
 from bomi.errors import BomiError
 from bomi.space import cells
+
+if TYPE_CHECKING:
+    from bomi.campaign import Summary
 
 SHOWN_NOTES = 20
 
@@ -110,28 +114,34 @@ def _wanted(text: str, goal: str | None) -> tuple[str, str | tuple[str, float] |
 
 def check(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
     """Say what is wrong with a table, by row and column, or how much of it is known."""
-    from bomi.campaign import Campaign, campaign_path, read_experiments, summarize
-    from bomi.campaign.doubts import doubts
+    from bomi.campaign import campaign_path
+    from bomi.campaign.storage import uncollected
 
-    with working("reading the table"):
-        path = campaign_path(table, campaign)
-        known = Campaign.read(path)
-        experiments = read_experiments(table, known)
-        summary, sheet = summarize(experiments), experiments.sheet
+    with working("reading the table"), uncollected():
+        summary, written, notes, found = _checked(table, campaign_path(table, campaign))
     records = [vars(column) for column in summary.columns]
-    counts = {name: value for name, value in vars(summary).items() if name != "columns"}
-    notes = [*sheet.notes, *map(str, experiments.echoes), *counts.pop("broken")]
-    found = doubts(experiments)
+    counts = {name: value for name, value in vars(summary).items() if name not in ("columns", "broken")}
+    notes += summary.broken
     document = {"file": str(table), **counts, "columns": records, "notes": notes, "doubts": found}
     show(records, shape, document)
     beside = ", but look at what follows" if found else ""
-    say(f"{table} is fine{beside} ({sheet.written}): {summary.said}")
+    say(f"{table} is fine{beside} ({written}): {summary.said}")
     for doubt in found[:SHOWN_NOTES]:
         say(f"but {doubt}")
     for note in notes[:SHOWN_NOTES]:
         say(f"{table}: {note}")
     if len(notes) > SHOWN_NOTES:
         say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
+
+
+def _checked(table: Path, path: Path) -> tuple[Summary, str, list[str], list[str]]:
+    """What a table holds, how it is written, and what to tell of it: the table itself is not kept any longer."""
+    from bomi.campaign import Campaign, read_experiments, summarize
+    from bomi.campaign.doubts import doubts
+
+    experiments = read_experiments(table, Campaign.read(path))
+    sheet = experiments.sheet
+    return summarize(experiments), sheet.written, [*sheet.notes, *map(str, experiments.echoes)], doubts(experiments)
 
 
 def new(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
