@@ -11,6 +11,7 @@ from bomi.campaign import append, guess, read_experiments, read_sheet, write_gue
 from bomi.campaign.delimited import MIXED
 from bomi.campaign.sheet import load_sheet, parse_sheet
 from bomi.errors import FileError
+from bomi.space.cells import Normal
 
 from .corpus import spreadsheet, workbook
 
@@ -104,6 +105,34 @@ def test_an_ods_is_only_read(tmp_path):
     assert len(read_experiments(table, campaign).rows) == 4
     with pytest.raises(FileError, match=r"save it as \.xlsx or CSV"):
         append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}])
+
+
+def test_an_xls_of_a_lab_is_read_and_only_read(tmp_path):
+    """A BIFF8 file as old programs write them: a hidden sheet, a title, merged cells, dates, percent, umlauts."""
+    table = tmp_path / "lab.xls"
+    table.write_bytes((Path(__file__).parent / "files" / "lab.xls").read_bytes())
+    sheet = read_sheet(table)
+    assert sheet.name == "Versuche"
+    assert sheet.notes == ("the header is row 2; above it: 'Härteversuche 2024'",)
+    assert sheet.columns == {
+        "Versuch": ["V1", "V2", "V3", "V4"],
+        "Datum": ["2024-03-04", "2024-03-05", "2024-03-06", "2024-03-07"],
+        "Serie": ["A", "A", "B", "B"],
+        "Temperatur (°C)": ["850", "860±5", "k.A.", "870"],
+        "Feuchte": ["45%", "50%", "47.5%", ""],
+        "Medium": ["Öl", "Wasser", "Öl", "Luft"],
+        "Härte (HV)": ["512.5", "548", "<500", ""],
+    }
+    campaign = write_guess(table)[1].campaign
+    rows = read_experiments(table, campaign).rows
+    assert [row.id for row in rows] == ["V1", "V2", "V3", "V4"]
+    assert [row.recorded["Temperatur (°C)"] for row in rows] == [850, Normal(860, 5), None, 870]
+    assert [row.recorded["Feuchte"] for row in rows] == [45, 50, 47.5, None]
+    assert [row.outcomes.get("Härte (HV)") for row in rows] == [512.5, 548, None, None]
+    assert str(rows[2].censored["Härte (HV)"]) == "<500"
+    assert rows[3].pending
+    with pytest.raises(FileError, match=r"save it as \.xlsx or CSV"):
+        append(table, campaign, [{"Serie": "A", "Temperatur (°C)": 860, "Feuchte": 46, "Medium": "Öl"}])
 
 
 def test_lines_in_another_encoding_are_named_and_the_file_is_only_read():
