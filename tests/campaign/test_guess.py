@@ -161,3 +161,10 @@ def test_what_init_reads_check_reads_by_the_same_marks(tmp_path):
     found = write_guess(table, objective="yield (%)")[1]
     rows = read_experiments(table, found.campaign).rows
     assert [row.recorded["speed"] for row in rows] == [1250, 1500, 2000]
+
+
+def test_an_excluded_row_says_nothing_of_its_columns():
+    content = b"T,p,y,exclude\n10,1,3,\n20,2,4,\n??broken,9e9,zzz,sensor fell off\n30,1,5,no\n20,3,4.5,\n"
+    found = guess(parse_sheet(Path("lab.csv"), content)).campaign
+    assert found.outcomes == ("y",)
+    assert [(p.low, p.high) for p in found.space.parameters.values()] == [(10, 30), (1, 3)]

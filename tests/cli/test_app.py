@@ -390,3 +390,20 @@ def test_more_than_there_are_is_told(bomi, tmp_path):
     assert code == 2
     assert "no setting of the space is left: 3 are pending or asked for already; ask for fewer" in err
     assert table.read_text() == "n,y\n1,1.0\n2,2.0\n"
+
+
+@pytest.mark.parametrize(("width", "lines"), [(50, True), (120, False)])
+def test_on_a_narrow_terminal_each_value_has_a_line(bomi, lab, monkeypatch, width, lines):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = bomi("suggest", lab, "--count", "2")
+    plain = re.sub(r"\x1b\[[\d;?]*\w", "", out)
+    assert len(re.findall(r"^temperature  +[\d.]+$", plain, re.MULTILINE)) == (2 if lines else 0)
+    assert ("│" in plain) is not lines
+    assert "…" not in plain
+
+
+def test_init_gives_values_as_a_list_in_json(bomi, lab):
+    (lab.parent / "campaign.toml").unlink()
+    document = json.loads(bomi("init", lab, "--format", "json")[1])
+    assert {one["parameter"]: one["values"] for one in document["parameters"]}["quench"] == ["oil", "water", "air"]

@@ -20,8 +20,9 @@ from bomi.campaign.roles import CONSTANT, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.toml import NAME, Campaign
 from bomi.data.objectives import ERROR, MAXIMIZE, objective_of
+from bomi.data.reading import read_exclude
 from bomi.errors import FileError
-from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space, cells
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space, cells
 
 MOST_PARAMETERS = 50
 LOG_RATIO = 50
@@ -96,6 +97,7 @@ def guess(
                 f"{sheet.path}, column {name!r}: formulas were never computed; "
                 "open the file in a spreadsheet and save it"
             )
+    sheet = _counted(sheet)
     columns = _read(sheet, decimal)
     wanted = _objectives(sheet, columns, objective, goal)
     said = {name for name, wish in objective.items() if wish} if isinstance(objective, Mapping) else set()
@@ -149,6 +151,15 @@ def write_guess(
         raise FileError(f"{path} is there already and was left as it is; --force writes a new one over it")
     storage.replace_bytes(path, found.text().encode())
     return path, found
+
+
+def _counted(sheet: Sheet) -> Sheet:
+    """The sheet without its rows that are excluded: what stands there says nothing."""
+    marks = [read_exclude(cell) for cell in sheet.columns.get(EXCLUDE, ())]
+    if not any(marks):
+        return sheet
+    kept = [place for place, out in enumerate(marks) if not out]
+    return replace(sheet, rows=[sheet.rows[i] for i in kept], numbers=[sheet.numbers[i] for i in kept])
 
 
 def _named(sheet: Sheet) -> str | None:

@@ -18,6 +18,8 @@ from bomi.space import cells
 if TYPE_CHECKING:
     from bomi.results import Prediction
 
+SHORT = 24  # characters of a text that is not wrapped
+
 
 def show(
     records: Sequence[Mapping[str, Any]], shape: Format, document: object = None, *, title: str | None = None
@@ -38,12 +40,22 @@ def show(
         for record in records:
             table.add_row(*(Text(_text(value)) for value in record.values()))
         screen = console()
-        if screen.is_terminal and screen.measure(table).minimum > screen.width:
+        if screen.is_terminal and _width(records) > screen.width:
             for record in records:  # a narrow terminal: one line for each value
                 wide = max(map(len, record))
                 typer.echo("\n".join(f"{name:<{wide}}  {_text(value)}" for name, value in record.items()) + "\n")
         else:
             screen.print(table)
+
+
+def _width(records: Sequence[Mapping[str, Any]]) -> int:
+    """How wide a table of the records is if only long texts are wrapped, between words."""
+
+    def least(text: str) -> int:
+        return len(text) if len(text) <= SHORT else max(map(len, text.split()), default=0)
+
+    columns = [max(len(name), *(least(_text(record[name])) for record in records)) for name in records[0]]
+    return sum(columns) + 3 * len(columns) + 1
 
 
 def _show_csv(records: Sequence[Mapping[str, Any]]) -> None:

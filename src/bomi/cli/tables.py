@@ -53,13 +53,13 @@ def init(
         lambda said: write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=force, **said), asked
     )
     made = guess.campaign
-    records = [
+    records: list[dict[str, Any]] = [
         {
             "parameter": name,
             "type": parameter.kind + (", log scale" if getattr(parameter, "log", False) else ""),
             "from": getattr(parameter, "low", None),
             "to": getattr(parameter, "high", None),
-            "values": ", ".join(map(cells.text, getattr(parameter, "values", ()))),
+            "values": list(getattr(parameter, "values", ())),
         }
         for name, parameter in made.space.parameters.items()
     ]
@@ -73,7 +73,8 @@ def init(
     if shape is Format.table:
         show(columns, shape, title=made.wish)
     else:
-        show(records, shape, document)
+        texts = [{**record, "values": ", ".join(map(cells.text, record["values"]))} for record in records]
+        show(texts, shape, document)
     for note in guess.sheet_notes:
         say(note)
     say(f"wrote {path}: look at the goal and the ranges, above all; then bomi check {table}")
