@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bomi.campaign import storage
+from bomi.campaign.locks import locked
 from bomi.campaign.sheet import Sheet, parse_sheet
 from bomi.errors import FileError
 from bomi.space import IDENTITY
@@ -221,7 +222,7 @@ def save_edits(path: Path, changes: Changes, *, names: Collection[str] = (), who
         return new
 
     storage.check_file(path)  # no lock beside what is not there
-    with storage.locked(path):
+    with locked(path):
         storage.update_bytes(path, change)
     return conflicts
 
@@ -232,7 +233,7 @@ def replace_file(path: Path, content: bytes, *, expected: bytes | None) -> None:
     The version before is kept as `.bak`.
     """
     changed = FileError(f"{path.name} was changed meanwhile and was left as it is; look at it, then try again")
-    with storage.locked(path):
+    with locked(path):
         if expected is None:
             if path.exists():
                 raise changed

@@ -10,6 +10,7 @@ from pathlib import Path
 from bomi.campaign import storage
 from bomi.campaign.columns import typed_unit
 from bomi.campaign.experiments import Experiments, parse_experiments, readers, table_error
+from bomi.campaign.locks import locked
 from bomi.campaign.toml import Campaign
 from bomi.data.observations import Observations, Row
 from bomi.errors import CellProblem
@@ -65,7 +66,8 @@ class Ledger:
 def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
     """Hold a table for writing to it: read under a lock, so that two who write at once lose nothing."""
     storage.check_file(path)  # no lock beside what is not there
-    with storage.locked(path):
+    storage.check_writable(path)
+    with locked(path):
         content = storage.read_bytes(path)
         experiments = parse_experiments(path, content, campaign)
         experiments.sheet.append([], [])  # what cannot be written to is told before anything is computed

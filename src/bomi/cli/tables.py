@@ -139,10 +139,12 @@ def _checked(table: Path, path: Path) -> tuple[Summary, str, list[str], list[str
     """What a table holds, how it is written, and what to tell of it: the table itself is not kept any longer."""
     from bomi.campaign import Campaign, read_experiments, summarize
     from bomi.campaign.doubts import doubts
+    from bomi.campaign.storage import company
 
     experiments = read_experiments(table, Campaign.read(path))
     sheet = experiments.sheet
-    return summarize(experiments), sheet.written, [*sheet.notes, *map(str, experiments.echoes)], doubts(experiments)
+    found = [*company(table), *doubts(experiments)]
+    return summarize(experiments), sheet.written, [*sheet.notes, *map(str, experiments.echoes)], found
 
 
 def new(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
