@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -407,3 +408,46 @@ def test_init_gives_values_as_a_list_in_json(bomi, lab):
     (lab.parent / "campaign.toml").unlink()
     document = json.loads(bomi("init", lab, "--format", "json")[1])
     assert {one["parameter"]: one["values"] for one in document["parameters"]}["quench"] == ["oil", "water", "air"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("full", [True, False], ids=["full disk", "closed pipe"])
+def test_a_row_that_was_added_is_told_of_even_if_the_output_fails(lab, full):
+    before = lab.read_text(encoding="utf-8")
+    program = [sys.executable, "-m", "bomi", "suggest", str(lab), "--append"]
+    if full:
+        with open("/dev/full", "w") as output:
+            done = subprocess.run(program, stdout=output, stderr=subprocess.PIPE, text=True)
+        code, said = done.returncode, done.stderr
+    else:
+        started = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.stdout.close()
+        said = started.stderr.read()
+        started.stderr.close()
+        code = started.wait()
+    reason = "No space left on device" if full else "Broken pipe"
+    assert (code, said) == (1, f"bomi: H41 added to {lab}, but the output was not written: {reason}\n")
+    assert len(lab.read_text(encoding="utf-8").splitlines()) == len(before.splitlines()) + 1
+
+
+@pytest.mark.parametrize("where", ["bomi.workflow.suggest", "bomi.campaign.campaign_path"])
+def test_ctrl_c_is_one_line(bomi, lab, monkeypatch, where):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    code, out, err = bomi("suggest" if "workflow" in where else "check", lab)
+    assert (code, out, err) == (130, "", "bomi: stopped\n")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_ctrl_c_while_modules_are_loaded_is_one_line():
+    program = (
+        "import builtins, os, signal\nreal = builtins.__import__\n"
+        "def load(name, *rest):\n"
+        "    if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = load\nimport bomi.cli\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "bomi: stopped\n")

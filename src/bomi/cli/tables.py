@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bomi.cli.console import say, working
+from bomi.cli.console import after, say, working
 from bomi.cli.options import Config, Format, Shape, Table
 from bomi.cli.printing import show
 from bomi.errors import BomiError
@@ -173,5 +173,7 @@ def withdraw(
         raise BomiError("say which suggestions: by their ids, or each by --row and its number in the table")
     with working("reading the table"):
         gone = take_back(table, Campaign.read(campaign_path(table, campaign)), ids or (), row or ())
-    show([{"id": row.id, **row.asked} for row in gone], shape, [{"id": row.id, "setting": row.asked} for row in gone])
+    with after(f"removed from {table}"):
+        document = [{"id": row.id, "setting": row.asked} for row in gone]
+        show([{"id": row.id, **row.asked} for row in gone], shape, document)
     say(f"removed from {table}, the version before is {table.name}.bak")
