@@ -187,3 +187,50 @@ def test_a_column_in_percent_gets_shares(tmp_path):
     book.save(table)
     with pytest.raises(FileError, match=r"'humidity' of lab\.xlsx is shown in percent, but not in its last row, 6"):
         append(table, campaign, [{"humidity": 41.0}])
+
+
+def far_cell() -> bytes:
+    book = openpyxl.Workbook()
+    book.active["A1"] = "T"
+    book.active["XFD1048576"] = 1
+    packed = io.BytesIO()
+    book.save(packed)
+    return packed.getvalue()
+
+
+def repacked(content: bytes, part: str, text: bytes) -> bytes:
+    """A workbook with another content of one of its parts."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, text if name == part else old.read(name))
+    return packed.getvalue()
+
+
+def many_cells() -> bytes:
+    row = b"<row>" + b'<c t="n"><v>1</v></c>' * 1000 + b"</row>"
+    sheet = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    return repacked(far_cell(), "xl/worksheets/sheet1.xml", sheet + row * 4000 + b"</sheetData></worksheet>")
+
+
+def repeated_rows() -> bytes:
+    content = zipfile.ZipFile(io.BytesIO(spreadsheet([["a", "b"], ["1", "2"]]))).read("content.xml")
+    often = content.replace(b"<table:table-row>", b'<table:table-row table:number-rows-repeated="1048576">')
+    wide = often.replace(b"<table:table-cell office", b'<table:table-cell table:number-columns-repeated="1000" office')
+    return repacked(spreadsheet([["a"]]), "content.xml", wide)
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("far.xlsx", far_cell, r"reaches over A1:XFD1048576; is there a cell far from the table\?"),
+        ("many.xlsx", many_cells, "has room for 4,000,000 cells, and up to 3,000,000 are read"),
+        ("rows.ods", repeated_rows, "cells, and up to 3,000,000 are read"),
+    ],
+)
+def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path, name, make, said):
+    table = tmp_path / name
+    table.write_bytes(make())
+    assert table.stat().st_size < 300_000
+    with pytest.raises(FileError, match=said):
+        read_sheet(table)
