@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bomi import Categorical, Integer, Linear, Ordinal, Real, Space
 from bomi.campaign import Campaign, append, campaign_path, guess, read_experiments, summarize
 from bomi.campaign.sheet import parse_sheet
+from bomi.campaign.toml import parse_campaign
 from bomi.data.objectives import Objective
 from bomi.errors import BomiError, FileError
 
@@ -275,3 +276,11 @@ def test_a_table_may_lack_a_column_with_a_default_and_rows_may_break_a_constrain
     rows = read_experiments(table, campaign).rows
     assert dict(rows[-1].asked) == {"a": 0.5, "b": 0.25, "dose": 2}
     assert [row.recorded["a"] for row in rows] == [0.25, 0.25, 0.25, 0.5]
+
+
+@pytest.mark.parametrize("form", ["{} = 1", "[{}]", "x = {{{} = 1}}"])
+@pytest.mark.parametrize("dot", [".", " . "])
+def test_a_key_of_very_many_parts_is_refused_at_once(form, dot):
+    text = "[objective]\nname = 'y'\n# ....\n" + form.format(dot.join(["a"] * 100_000)) + "\n"
+    with pytest.raises(FileError, match="line 4: a key of more than 50 parts"):
+        parse_campaign(Path("campaign.toml"), text.encode())

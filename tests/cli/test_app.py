@@ -451,3 +451,25 @@ def test_ctrl_c_while_modules_are_loaded_is_one_line():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "bomi: stopped\n")
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(bomi, tmp_path):
+    table = tmp_path / "odd.csv"
+    header = "rate [/min],length [mm],T \x9b31m (\u202eC),y"
+    table.write_text(header + "\n1,2,3,4\n2,3,5,5\n3,5,4,6\n2,4,3,7\n", encoding="utf-8")
+    for arguments in (["init", table, "--objective", "y"], ["check", table]):
+        code, out, err = bomi(*arguments)
+        assert code == 0
+        assert not {"\x9b", "\u202e", "\x1b"} & set(out + err)
+        assert "rate [/min]" in out
+        assert "length [mm]" in out
+        assert r"T \x9b31m (\u202eC)" in out
+
+
+def test_what_was_asked_lies_in_a_guessed_range(bomi, tmp_path):
+    (tmp_path / "lab.csv").write_text("T,q,y,asked.T,asked.q\n10,a,4,12,a\n20,b,5,50,b\n30,a,6,-5,c\n20,b,7,20,B\n")
+    assert bomi("init", "lab.csv", "--objective", "y")[0] == 0
+    assert bomi("check", "lab.csv")[0] == 0
+    text = (tmp_path / "campaign.toml").read_text()
+    assert "range = [-5, 50]" in text
+    assert 'values = ["a", "b", "c"]' in text

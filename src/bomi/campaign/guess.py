@@ -118,7 +118,8 @@ def guess(
     made: dict[str, Parameter] = {}
     notes: dict[str, str] = {}
     for column in chosen:
-        made[column.name], notes[column.name] = _parameter(column)
+        asked = columns.get(RESERVED + column.name)
+        made[column.name], notes[column.name] = _parameter(_with_asked(column, asked) if asked else column)
     units = {name: columns[name].unit for name in wanted}
     objectives = tuple(objective_of(name, one, units[name]) for name, one in wanted.items())
     used = [column for column in columns.values() if column.role in (PARAMETER, OBJECTIVE)]
@@ -365,6 +366,16 @@ def _parameter(column: Column) -> tuple[Parameter, str]:
         said.append(f"for a log scale write 0 as <{cells.number_text(min(positive))}, and begin the range above 0")
     made = Real(_round(low, high - low, math.floor), _round(high, high - low, math.ceil), unit=column.unit)
     return made, "; ".join(said)
+
+
+def _with_asked(column: Column, asked: Column) -> Column:
+    """A parameter with what was asked of it: what one has asked for can be set."""
+    if column.kind == "number":
+        return replace(column, numbers=(*column.numbers, *asked.numbers))
+    known = {cells.look(value) for value in column.values}
+    return replace(
+        column, values=(*column.values, *dict.fromkeys(v for v in asked.values if cells.look(v) not in known))
+    )
 
 
 def _steps_of_one(numbers: Collection[float], column: Column) -> bool:

@@ -81,7 +81,10 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     if name == EXCLUDE:
         return Column(name, UNUSED, "marks rows that nothing is learned from")
     if name.startswith(RESERVED):
-        return Column(name, ASKED, f"what was asked of {name.removeprefix(RESERVED)}")
+        asked = [text.strip() for _, text in column.odd if not cells.is_unknown(text)]
+        read = [number for text in asked if (number := _number(text, reader)) is not None]
+        return Column(name, ASKED, f"what was asked of {name.removeprefix(RESERVED)}",
+                      numbers=(*column.numbers, *read), values=tuple(asked))  # fmt: skip
     if spread := _spread_of(name, sheet):
         exact = name == spread + ERROR
         return Column(name, SPREAD, f"the standard error of {spread}" if exact else
@@ -105,6 +108,14 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     if found := _identifier(name, sheet.columns[name], 3 if first else 5):
         return found
     return _content(sheet, name, known, reader, column, blanks)
+
+
+def _number(text: str, reader: Numbers) -> float | None:
+    try:
+        value = reader(text)
+    except CellError:
+        return None
+    return value if isinstance(value, float) else None
 
 
 def _content(

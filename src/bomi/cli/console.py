@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 
 def say(message: str) -> None:
     """A message to standard error."""
-    typer.echo(f"bomi: {message}", err=True)
+    typer.echo(f"bomi: {visible(message)}", err=True)
+
+
+def visible(text: str) -> str:
+    """A text from a file, with its control characters and marks of direction spelled out: a terminal may obey them."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        mark if mark.isprintable() or mark in "\n\u00a0\u202f\u2009" else mark.encode("unicode_escape").decode()
+        for mark in text
+    )
 
 
 class Commands(TyperGroup):

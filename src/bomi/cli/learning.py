@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bomi.cli.console import after, say, working
+from bomi.cli.console import after, say, visible, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table
 from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
 from bomi.errors import BomiError
@@ -51,7 +51,7 @@ def _show_suggestions(told: Sequence[tuple[Suggestion, str]], shape: Format) -> 
     if shape is Format.table:
         show([{"id": one.id, **one, **pairs(one.predicted)} for one, _ in told], shape)
         for one, why in told:
-            typer.echo(f"{one.id}: {why}")
+            typer.echo(visible(f"{one.id}: {why}"))
         return
     records = [{"id": one.id, **one, **flat(one.predicted), "why": why} for one, why in told]
     document = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bomi.cli.console import console
+from bomi.cli.console import console, visible
 from bomi.cli.options import Format
 from bomi.space import cells
 
@@ -36,14 +36,15 @@ def show(
         table = RichTable(title=title, title_justify="left", title_style="bold", header_style="bold")
         for name in records[0]:
             numeric = all(isinstance(record[name], int | float) or record[name] is None for record in records)
-            table.add_column(Text(name), justify="right" if numeric else "left")
+            table.add_column(Text(visible(name)), justify="right" if numeric else "left")
         for record in records:
             table.add_row(*(Text(_text(value)) for value in record.values()))
         screen = console()
         if screen.is_terminal and _width(records) > screen.width:
             for record in records:  # a narrow terminal: one line for each value
                 wide = max(map(len, record))
-                typer.echo("\n".join(f"{name:<{wide}}  {_text(value)}" for name, value in record.items()) + "\n")
+                lines = [f"{visible(name):<{wide}}  {_text(value)}" for name, value in record.items()]
+                typer.echo("\n".join(lines) + "\n")
         else:
             screen.print(table)
 
@@ -82,7 +83,9 @@ def _text(value: object) -> str:
     """A value in a table that people read: numbers to four digits."""
     if missing(value):
         return "–"
-    return f"{value:.4g}" if isinstance(value, float) and value != int(value) else cells.text(value)  # type: ignore[arg-type]
+    if isinstance(value, float) and value != int(value):
+        return f"{value:.4g}"
+    return visible(cells.text(value))  # type: ignore[arg-type]
 
 
 def plain(value: object) -> object:
