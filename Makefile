@@ -19,9 +19,10 @@ check: .venv/.installed-test      ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-hunt: .venv/.installed-test       ## look for calls that break it: make hunt MINUTES=60
+hunt: .venv/.installed-test       ## look for calls and files that break it: make hunt MINUTES=60
 	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/doors.py
 	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/api.py --minutes $(MINUTES)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/files.py --minutes $(MINUTES)
 
 mutants: .venv/.installed-test    ## the tests against deliberate faults in the core
 	$(BIN)/python tests/mutants/run.py --jobs 2

@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -390,3 +391,85 @@ def test_more_than_there_are_is_told(bomi, tmp_path):
     assert code == 2
     assert "no setting of the space is left: 3 are pending or asked for already; ask for fewer" in err
     assert table.read_text() == "n,y\n1,1.0\n2,2.0\n"
+
+
+@pytest.mark.parametrize(("width", "lines"), [(50, True), (120, False)])
+def test_on_a_narrow_terminal_each_value_has_a_line(bomi, lab, monkeypatch, width, lines):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = bomi("suggest", lab, "--count", "2")
+    plain = re.sub(r"\x1b\[[\d;?]*\w", "", out)
+    assert len(re.findall(r"^temperature  +[\d.]+$", plain, re.MULTILINE)) == (2 if lines else 0)
+    assert ("│" in plain) is not lines
+    assert "…" not in plain
+
+
+def test_init_gives_values_as_a_list_in_json(bomi, lab):
+    (lab.parent / "campaign.toml").unlink()
+    document = json.loads(bomi("init", lab, "--format", "json")[1])
+    assert {one["parameter"]: one["values"] for one in document["parameters"]}["quench"] == ["oil", "water", "air"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("full", [True, False], ids=["full disk", "closed pipe"])
+def test_a_row_that_was_added_is_told_of_even_if_the_output_fails(lab, full):
+    before = lab.read_text(encoding="utf-8")
+    program = [sys.executable, "-m", "bomi", "suggest", str(lab), "--append"]
+    if full:
+        with open("/dev/full", "w") as output:
+            done = subprocess.run(program, stdout=output, stderr=subprocess.PIPE, text=True)
+        code, said = done.returncode, done.stderr
+    else:
+        started = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.stdout.close()
+        said = started.stderr.read()
+        started.stderr.close()
+        code = started.wait()
+    reason = "No space left on device" if full else "Broken pipe"
+    assert (code, said) == (1, f"bomi: H41 added to {lab}, but the output was not written: {reason}\n")
+    assert len(lab.read_text(encoding="utf-8").splitlines()) == len(before.splitlines()) + 1
+
+
+@pytest.mark.parametrize("where", ["bomi.workflow.suggest", "bomi.campaign.campaign_path"])
+def test_ctrl_c_is_one_line(bomi, lab, monkeypatch, where):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    code, out, err = bomi("suggest" if "workflow" in where else "check", lab)
+    assert (code, out, err) == (130, "", "bomi: stopped\n")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_ctrl_c_while_modules_are_loaded_is_one_line():
+    program = (
+        "import builtins, os, signal\nreal = builtins.__import__\n"
+        "def load(name, *rest):\n"
+        "    if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = load\nimport bomi.cli\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "bomi: stopped\n")
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(bomi, tmp_path):
+    table = tmp_path / "odd.csv"
+    header = "rate [/min],length [mm],T \x9b31m (\u202eC),y"
+    table.write_text(header + "\n1,2,3,4\n2,3,5,5\n3,5,4,6\n2,4,3,7\n", encoding="utf-8")
+    for arguments in (["init", table, "--objective", "y"], ["check", table]):
+        code, out, err = bomi(*arguments)
+        assert code == 0
+        assert not {"\x9b", "\u202e", "\x1b"} & set(out + err)
+        assert "rate [/min]" in out
+        assert "length [mm]" in out
+        assert r"T \x9b31m (\u202eC)" in out
+
+
+def test_what_was_asked_lies_in_a_guessed_range(bomi, tmp_path):
+    (tmp_path / "lab.csv").write_text("T,q,y,asked.T,asked.q\n10,a,4,12,a\n20,b,5,50,b\n30,a,6,-5,c\n20,b,7,20,B\n")
+    assert bomi("init", "lab.csv", "--objective", "y")[0] == 0
+    assert bomi("check", "lab.csv")[0] == 0
+    text = (tmp_path / "campaign.toml").read_text()
+    assert "range = [-5, 50]" in text
+    assert 'values = ["a", "b", "c"]' in text

@@ -258,6 +258,8 @@ def save_all(
         makers["front"] = lambda: front(optimizer)
     for one in optimizer.objectives:
         tail = "-" + re.sub(r"\W+", "_", one.name) if several else ""
+        alike = sum(name == f"slices{tail}" or name.startswith(f"slices{tail}-") for name in makers)
+        tail += f"-{alike + 1}" if alike else ""  # a/b and a_b are two outcomes
         makers["slices" + tail] = partial(slices, optimizer, unit=unit or one.unit, outcome=one.name)
         makers["importance" + tail] = partial(importance, optimizer, outcome=one.name)
     files: list[Path] = []

@@ -32,6 +32,7 @@ from bomi.space.cells import Interval, Normal
 from bomi.space.typed import Marks
 
 _GAPS = (type(None), Normal, Interval)
+_NUMBERS = (float, int)
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def summarize(experiments: Experiments) -> Summary:
         found = [row.recorded[name] for row in rows]
         kinds = Counter(map(type, found))
         unknown, uncertain = kinds[type(None)], kinds[Normal] + kinds[Interval]
-        numbers = [cell for cell in found if isinstance(cell, int | float)] if kinds[float] + kinds[int] else []
+        numbers = [cell for cell in found if cell.__class__ in _NUMBERS] if kinds[float] + kinds[int] else []
         ends = (min(numbers), max(numbers)) if numbers else (None, None)
         columns.append(ColumnSummary(name, len(rows) - unknown - uncertain, uncertain, unknown, *ends))
         if unknown or uncertain:

@@ -55,4 +55,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ± is no reason to stop
-    app(prog_name="bomi")
+    try:
+        app(prog_name="bomi")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bomi.cli.console import say, working
+from bomi.cli.console import after, say, visible, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table
 from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
 from bomi.errors import BomiError
-from bomi.results import by_name
+from bomi.results import Suggestion, by_name
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
 
@@ -35,22 +36,28 @@ def suggest(
             table, campaign, count=count, append=append, seed=seed, done=lambda n: update(f"suggested {n} of {count}")
         )
     told = [(advice.suggestion, advice.why) for advice in advices]
-    if shape is Format.table:
-        show([{"id": one.id, **one, **pairs(one.predicted)} for one, _ in told], shape)
-        for one, why in told:
-            typer.echo(f"{one.id}: {why}")
-    else:
-        records = [{"id": one.id, **one, **flat(one.predicted), "why": why} for one, why in told]
-        document = [
-            {"id": one.id, "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
-        ]
-        show(records, shape, document)
+    ids = ", ".join(one.id for one, _ in told)
+    with after(f"{ids} added to {table}") if append else nullcontext():
+        _show_suggestions(told, shape)
     if append:
         say(
             f"added to {table}, the version before is {table.name}.bak; once done, enter the outcome, "
             "and where an input differed overwrite it, or blank it if nobody knows; bomi withdraw takes back "
             "what will not be run"
         )
+
+
+def _show_suggestions(told: Sequence[tuple[Suggestion, str]], shape: Format) -> None:
+    if shape is Format.table:
+        show([{"id": one.id, **one, **pairs(one.predicted)} for one, _ in told], shape)
+        for one, why in told:
+            typer.echo(visible(f"{one.id}: {why}"))
+        return
+    records = [{"id": one.id, **one, **flat(one.predicted), "why": why} for one, why in told]
+    document = [
+        {"id": one.id, "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
+    ]
+    show(records, shape, document)
 
 
 def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:

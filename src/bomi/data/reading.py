@@ -23,10 +23,38 @@ NO = frozenset({"no", "n", "false", "0"})  # in the column `exclude`, beside a b
 ALIKE = 0.8  # of 1: names so alike that one is taken for a misspelling of the other
 FAILED_WORDS = frozenset({
     "failed", "fail", "failure", "fehlgeschlagen", "fehlversuch", "misslungen", "gescheitert", "échec", "echec",
-    "échoué", "raté", "fallido", "fallo", "falló", "fracaso", "fallito",
+    "échoué", "raté", "aborted", "crashed", "abgebrochen", "fallido", "fallo", "falló", "fracaso", "fallito",
 })  # fmt: skip
 PENDING_WORDS = frozenset(
-    {"", "?", "??", "nan", "<na>", "null", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "to be determined", "pending"}
+    {
+        "",
+        "?",
+        "??",
+        "nan",
+        "<na>",
+        "null",
+        "tbd",
+        "t.b.d.",
+        "tba",
+        "t.b.a.",
+        "tbc",
+        "to be determined",
+        "pending",
+        "awaited",
+        "in progress",
+        "running",
+        "ongoing",
+        "to do",
+        "todo",
+        "steht aus",
+        "ausstehend",
+        "offen",
+        "läuft",
+        "en cours",
+        "en attente",
+        "pendiente",
+        "en curso",
+    }
 )  # in the cell of an outcome: it is still awaited
 EXPECTED = "expected a finite number, 5±1, <5, a blank for pending, n/a for not measured, or 'failed'"
 _ANY_NUMBER = Real(-1.0, 1.0)  # reads a number in all its spellings; its bounds are not looked at
@@ -160,30 +188,29 @@ def read_columns(
     problems: list[CellProblem] = []
 
     def column(name: str, read: Any, low: float = 0.0, high: float = -1.0) -> list[Any]:
-        values: list[Any] = []
         told: dict[str, Any] = {}  # blanks and categories come again and again
         counts: Counter[str] = Counter()
         plain = STRICT.plain.fullmatch if name not in readers else lambda text: None
-        for label, value in zip(labels, columns[name], strict=True):
-            # Nearly every cell of a large table is a number within bounds: no more than this for it.
-            if value.__class__ is float and low <= value <= high:
-                values.append(value)
-                continue
+        values = list(columns[name])
+        # Nearly every cell of a large table is a number within bounds: no more than this for it.
+        others = [i for i, value in enumerate(values) if not (value.__class__ is float and low <= value <= high)]
+        for i in others:
+            value = values[i]
             if value.__class__ is str and plain(value) and low <= (number := float(value)) <= high:
-                values.append(number)
+                values[i] = number
                 continue
             try:
                 if not isinstance(value, str):
-                    values.append(read(value))
+                    values[i] = read(value)
                     continue
                 counts[value] += 1
                 key = value if value.__class__ is str else value + "\0"  # a workbook's number, or a text like it
                 if key not in told:
                     told[key] = read(value)
-                values.append(told[key])
+                values[i] = told[key]
             except CellError as error:
-                problems.append(CellProblem(label, name, str(error)))
-                values.append(None)
+                problems.append(CellProblem(labels[i], name, str(error)))
+                values[i] = None
         if odd is not None:
             odd[name] = counts
         return values
@@ -251,20 +278,24 @@ def read_columns(
             seen[identity] = label
     if problems:
         raise table_error(problems)
+    limits = {name: told for name, told in outcomes.items() if Censored in set(map(type, told))}
+    never = {name: told for name, told in outcomes.items() if UNMEASURED in told}
     names = tuple(recorded)
     together = zip(*recorded.values(), strict=True)
     return [
         Row(
             recorded=dict(zip(names, next(together), strict=True)),
             outcomes={name: told[i] for name, told in outcomes.items() if isinstance(told[i], float)},
-            asked={name: values[i] for name, values in asked.items() if values[i] is not None},
+            asked={name: values[i] for name, values in asked.items() if values[i] is not None} if asked else {},
             id=ids[i],
-            extra={name: columns[name][i] for name in unexpected},
-            errors={name: told[i] for name, told in errors.items() if told[i] is not None},
+            extra={name: columns[name][i] for name in unexpected} if unexpected else {},
+            errors={name: told[i] for name, told in errors.items() if told[i] is not None} if errors else {},
             failed=failed[i],
             excluded=excluded[i],
-            censored={name: told[i] for name, told in outcomes.items() if isinstance(told[i], Censored)},
-            unmeasured=tuple(name for name, told in outcomes.items() if told[i] == UNMEASURED),
+            censored={name: told[i] for name, told in limits.items() if isinstance(told[i], Censored)}
+            if limits
+            else {},
+            unmeasured=tuple(name for name, told in never.items() if told[i] == UNMEASURED) if never else (),
         )
         for i in range(count)
     ]

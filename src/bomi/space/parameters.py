@@ -270,11 +270,6 @@ class Integer(_Number):
         return int(self.low) + index * int(self.step or 1)
 
 
-def _look(text: str) -> str:
-    """A word without regard to case and to spaces: `Oil ` and `OIL` look like `oil`."""
-    return " ".join(text.split()).casefold()
-
-
 @dataclass(frozen=True)
 class _Choice:
     """What Categorical and Ordinal share: a list of values, read by the way they are written."""
@@ -319,7 +314,7 @@ class _Choice:
     def _by_look(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for index, value in enumerate(self.values):
-            found.setdefault(_look(cells.text(value)), []).append(index)
+            found.setdefault(cells.look(cells.text(value)), []).append(index)
         return found
 
     @property
@@ -343,7 +338,7 @@ class _Choice:
             text = cells.number_text(number)  # 2.0 and 2 are the same level
         if text in self._by_text:
             return self.values[self._by_text[text]]
-        alike = self._by_look.get(_look(text), ())
+        alike = self._by_look.get(cells.look(text), ())
         if unknown and not alike:
             return None
         if len(alike) == 1 and not unknown:
