@@ -11,7 +11,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from bomi.errors import BomiError
-from bomi.results import Best, Front, Prediction, Suggestion
+from bomi.results import Best, Front, Prediction, Suggestion, Validation
 from bomi.space import Categorical, Integer, Ordinal, Real, Space
 from bomi.space.cells import Interval, Normal
 from bomi.space.linear import Linear
@@ -40,6 +40,7 @@ __all__ = [
     "Real",
     "Space",
     "Suggestion",
+    "Validation",
     "__version__",
     "method",
 ]

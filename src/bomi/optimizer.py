@@ -27,7 +27,7 @@ from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
 from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
-from bomi.results import Best, Front, GapDraws, Predicted, Prediction, Suggestion, by_name, html_table
+from bomi.results import Best, Front, GapDraws, Predicted, Prediction, Suggestion, Validation, by_name, html_table
 from bomi.search import acquisition as scores
 from bomi.search import candidates
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
@@ -35,6 +35,7 @@ from bomi.space import RESERVED, TAKEN, Array, Space
 from bomi.space.cells import Known
 from bomi.space.numbers import LARGEST, whole_number
 from bomi.threads import single_threaded
+from bomi.validation import WIDTH, leave_one_out, share_explained
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -480,6 +481,33 @@ class Optimizer:
         j = self._outcome(outcome)
         fit = self._modelled()
         return fit.models[j], fit.transforms[j]
+
+    @_single_threaded
+    def validation(self, outcome: str | None = None) -> Validation:
+        """What is expected of each row from all other rows, beside what was measured: whether to trust the model.
+
+        Args:
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            A `Validation`; its `sentence` sums it up.
+        """
+        j = self._outcome(outcome)
+        fit, objective = self._modelled(), self.objectives[j]
+        rows, targets, mean, sd = leave_one_out(fit, j)
+        to_outcomes = fit.transforms[j].to_outcomes
+        ends = [objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy() for side in (-1, 1)]
+        tried = [i for i, row in enumerate(self._observations.rows) if row.tried]
+        return Validation(
+            objective.name,
+            objective.unit,
+            tuple(tried[i] for i in rows.tolist()),
+            objective.sign * fit.table.outcomes[j, rows].numpy(),
+            objective.sign * to_outcomes(mean).numpy(),
+            np.minimum(*ends),
+            np.maximum(*ends),
+            share_explained(targets, mean),
+        )
 
     @overload
     def success(self, settings: Mapping[str, Known]) -> float: ...

@@ -6,12 +6,20 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
-from bomi.space import cells
+import numpy as np
+
+from bomi.space import Array, cells
 from bomi.space.cells import Cell, Known
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 T = TypeVar("T")
+FEWEST = 8  # rows by which a model can be judged
+CHANCE = 2.0  # over the square root of the rows: the share that a model seems to explain of pure noise, at most
+NARROW = 0.7  # share of rows within their 90 % intervals: with fewer, the intervals are too narrow
 
 
 class Prediction(NamedTuple):
@@ -170,3 +178,74 @@ class Front(Best):
 
     def __getitem__(self, place: int) -> Best:
         return self.choices[place]
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Every row's outcome beside what is expected of it from all other rows, with 90 % intervals."""
+
+    outcome: str
+    unit: str
+    rows: tuple[int, ...]  # counted from 0, in the order told
+    measured: Array  # (n,)
+    mean: Array  # (n,)
+    low: Array  # (n,) 5 %
+    high: Array  # (n,) 95 %
+    explained: float  # share of the variation, on the model's scale: 1 is all of it, 0 or less is none
+
+    @property
+    def error(self) -> float:
+        """The mean distance between what was expected and what was measured."""
+        return float(np.abs(self.measured - self.mean).mean())
+
+    @property
+    def inside(self) -> int:
+        """How many rows lie within their intervals."""
+        return int(((self.low <= self.measured) & (self.measured <= self.high)).sum())
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the model has shown that it knows more than chance."""
+        return len(self.rows) >= FEWEST and self.explained > CHANCE / math.sqrt(len(self.rows))
+
+    @property
+    def sentence(self) -> str:
+        """What to think of the model, in one sentence."""
+        count = len(self.rows)
+        if count < FEWEST:
+            rows = f"{count} row{'' if count == 1 else 's'}"
+            return f"{rows} with {self.outcome} cannot show yet whether the model is right: about {FEWEST} are needed"
+        if not self.trusted:
+            return (
+                f"these {count} outcomes of {self.outcome} cannot be told from noise: "
+                "suggestions are near random until more is known"
+            )
+        error = f"{self.error:.2g}" if self.error < 100 else f"{self.error:.0f}"
+        narrow = "; its intervals are too narrow" if self.inside < NARROW * count else ""
+        share = "nearly all" if self.explained > 0.995 else f"{self.explained:.0%}"
+        return (
+            f"the model explains {share} of what varies in {self.outcome}; errors of about "
+            f"{' '.join([error, self.unit]).strip()}; {self.inside} of {count} within their 90 % interval{narrow}"
+        )
+
+    @property
+    def doubt(self) -> str:
+        """The sentence, while it is bad news."""
+        return "" if self.trusted else self.sentence
+
+    @property
+    def records(self) -> list[dict[str, float]]:
+        """Row by row: its number, what was measured, what was expected and its interval."""
+        names = ("row", "measured", "expected", "5 %", "95 %")
+        numbers = (array.tolist() for array in (self.measured, self.mean, self.low, self.high))
+        return [dict(zip(names, row, strict=True)) for row in zip(self.rows, *numbers, strict=True)]
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a table."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records)
+
+    def _repr_html_(self) -> str:
+        digits = [[f"{value:.4g}" for value in record.values()] for record in self.records]
+        return html_table(f"Validation of {self.outcome}", list(self.records[0]), digits, self.sentence)

@@ -10,16 +10,14 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from bomi.analysis import insight
 from bomi.campaign import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
 from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
-from bomi.errors import TableError
+from bomi.errors import MethodError, TableError
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
-from bomi.results import Best, Front, Suggestion
+from bomi.results import Best, Front, Suggestion, Validation
 from bomi.space.cells import Cell, Known
 
 if TYPE_CHECKING:
@@ -46,6 +44,7 @@ class Advice:
     suggestion: Suggestion
     why: str
     nearest: int | None = None  # the line of the nearest complete row
+    doubt: str = ""  # why the model behind it is not to be trusted yet
 
 
 def load(table: Path, campaign: Path | None = None, *, seed: int = 0) -> LoadedTable:
@@ -103,15 +102,30 @@ def suggest(
 def advise(loaded: LoadedTable, count: int = 1, done: Callable[[int], None] = lambda number: None) -> list[Advice]:
     """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
     optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
-    expected = _best(optimizer)
+    expected, reason = _best(optimizer), doubt(loaded)
     advices = []
     for number, suggestion in enumerate(optimizer.ask(count), 1):
         numbers = loaded.experiments.numbers
         near = insight.nearest(optimizer, suggestion)
         line = numbers[near.row] if near is not None and near.row < len(numbers) else None
-        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line))
+        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line, reason))
         done(number)
     return advices
+
+
+def validations(loaded: LoadedTable) -> list[Validation]:
+    """Every row of each outcome predicted from the other rows; rows by line number. None without a model."""
+    try:
+        found = [loaded.optimizer.validation(name) for name in loaded.campaign.outcomes]
+    except MethodError:
+        return []
+    numbers = loaded.experiments.numbers
+    return [replace(one, rows=tuple(numbers[row] for row in one.rows)) for one in found]
+
+
+def doubt(loaded: LoadedTable) -> str:
+    """Why the model is not to be trusted yet, if it is not."""
+    return "; ".join(one.doubt for one in validations(loaded) if one.doubt)
 
 
 def _best(optimizer: Optimizer) -> Best | None:
@@ -206,7 +220,7 @@ class Overview:
     recommended: list[Recommendation]
     importance: Mapping[str, list[insight.Importance]]  # by outcome
     slices: Mapping[str, list[insight.Slice]]  # through the first that is recommended
-    fitted: Mapping[str, list[tuple[int, float, float]]]  # of complete rows: line, expected mean and its sd, by outcome
+    validations: Mapping[str, Validation]  # rows by line number
     note: str = ""
 
 
@@ -222,20 +236,5 @@ def overview(loaded: LoadedTable) -> Overview:
         found,
         {name: insight.importance(optimizer, outcome=name) for name in names},
         {name: insight.slices(optimizer, setting, outcome=name) for name in names},
-        {name: _fitted(loaded, name) for name in names},
+        {one.outcome: one for one in validations(loaded)},
     )
-
-
-def _fitted(loaded: LoadedTable, outcome: str) -> list[tuple[int, float, float]]:
-    """What is expected of the complete rows that have an outcome: line, mean, standard deviation."""
-    rows = [
-        (number, row)
-        for number, row in zip(loaded.experiments.numbers, loaded.experiments.rows, strict=True)
-        if row.complete and outcome in row.outcomes
-    ]
-    if not rows:
-        return []
-    space = loaded.optimizer.space
-    known = [{name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)} for _, row in rows]
-    mean, sd = loaded.optimizer.expected(np.array([space.to_unit(setting) for setting in known]), outcome)
-    return [(number, float(m), float(s)) for (number, _), m, s in zip(rows, mean, sd, strict=True)]

@@ -35,7 +35,7 @@ values = ["water", "oil", "air"]
 [method]
 name = "mean"
 """
-COMMANDS = ("init", "check", "suggest", "withdraw", "gaps", "best", "plot", "demo")
+COMMANDS = ("init", "check", "suggest", "withdraw", "gaps", "best", "trust", "plot", "demo")
 
 
 @pytest.fixture
@@ -202,6 +202,28 @@ def test_figures(bomi, lab):
     files = [lab.parent / row["file"] for row in csv.DictReader(io.StringIO(out))]
     assert len(files) == 8
     assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_trust_is_one_sentence_and_what_surprised(bomi, lab):
+    code, output, said = bomi("trust", lab)
+    assert code == 0
+    assert re.match(r"The model explains \d+% of what varies in strength; errors of about \d+ MPa; 3\d of 39", output)
+    assert "H35" in output
+    assert "second look" in said
+    found = json.loads(bomi("trust", lab, "--format", "json")[1])
+    assert found["trusted"] is True
+    assert len(found["rows"]) == 39
+    assert found["sentence"][1:] in output.splitlines()[0]
+
+
+def test_bad_news_stands_beside_suggestion_and_recommendation(bomi, lab):
+    rows = list(csv.reader(io.StringIO(lab.read_text(encoding="utf-8"))))
+    shuffled = np.random.default_rng(0).permutation([row[6] for row in rows[1:]])
+    text = [",".join([*row[:6], outcome]) for row, outcome in zip(rows[1:], shuffled, strict=True)]
+    lab.write_text("\n".join([",".join(rows[0][:7]), *text]), encoding="utf-8")
+    for command in ("suggest", "best"):
+        assert "but these 39 outcomes of strength cannot be told from noise" in bomi(command, lab)[2]
+    assert bomi("trust", lab)[1].startswith("These 39 outcomes of strength cannot be told from noise")
 
 
 def test_the_demonstration(bomi, tmp_path):

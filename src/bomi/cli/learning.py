@@ -1,4 +1,4 @@
-"""Commands that learn from a table: `suggest`, `gaps`, `best` and `plot`."""
+"""Commands that learn from a table: `suggest`, `gaps`, `best`, `trust` and `plot`."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def suggest(
             {"id": one.id, "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
         ]
         show(records, shape, document)
+    if advices[0].doubt:
+        say(f"but {advices[0].doubt}")
     if append:
         say(
             f"added to {table}, the version before is {table.name}.bak; once done, enter the outcome, "
@@ -79,7 +81,7 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
-        found = workflow.recommend(study)
+        found, doubt = workflow.recommend(study), workflow.doubt(study)
     outcomes = study.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []
@@ -105,6 +107,45 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     show(records, shape, documents if several else documents[0])
     for note in {one.best.note for one in found if one.best.note}:
         say(note)
+    if doubt:
+        say(f"but {doubt}")
+
+
+SHOWN = 10  # rows that are told on a screen
+
+
+def trust(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
+    """Whether to trust the model: every row predicted from all others, beside what was measured."""
+    with working("learning from the table"):
+        from bomi import workflow
+
+        study = workflow.load(table, campaign, seed=seed)
+        found = workflow.validations(study)
+    if not found:
+        raise BomiError(f"there is no model to judge yet: the method needs more rows with an outcome in {table}")
+    ids = dict(zip(study.experiments.numbers, (row.id or "" for row in study.experiments.rows), strict=True))
+    records: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
+    surprises: list[dict[str, Any]] = []
+    for one in found:
+        named = {"outcome": one.outcome} if len(found) > 1 else {}
+        lines: list[dict[str, Any]] = [
+            {**named, "row": row["row"], "id": ids[int(row["row"])], **row} for row in one.records
+        ]
+        records += lines
+        surprises += [line for line in lines if not line["5 %"] <= line["measured"] <= line["95 %"]]
+        share = {"explained": one.explained, "error": one.error, "inside": one.inside, "trusted": one.trusted}
+        documents.append({"outcome": one.outcome, "sentence": one.sentence, **share, "rows": lines})
+    if shape is not Format.table:
+        show(records, shape, documents if len(documents) > 1 else documents[0])
+        return
+    for one in found:
+        typer.echo(one.sentence[:1].upper() + one.sentence[1:] + ".")
+    if surprises and any(one.trusted for one in found):
+        surprises.sort(key=lambda line: -abs(line["measured"] - line["expected"]) / (line["95 %"] - line["5 %"]))
+        show(surprises[:SHOWN], shape, title="Outside their intervals, the most surprising first")
+        more = f", and {len(surprises) - SHOWN} more; --format csv has them all" if len(surprises) > SHOWN else ""
+        say(f"about one in ten lies outside by chance; the others deserve a second look{more}")
 
 
 def _plainly(cell: Cell) -> Known | None:

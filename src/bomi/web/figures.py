@@ -16,7 +16,7 @@ from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
     from bomi.analysis.insight import Slice, Surface
-    from bomi.results import Prediction
+    from bomi.results import Prediction, Validation
     from bomi.workflow import Gap
 
 CONFIG = {"displayModeBar": False, "responsive": True}
@@ -153,28 +153,39 @@ def shown_cell(cell: Cell) -> str:
     return "unknown" if cell is None else cells.text(cell)
 
 
-def fit_figure(
-    experiments: Experiments, objective: Objective, fitted: Sequence[tuple[int, float, float]]
-) -> dict[str, Any]:
-    """What is expected of rows against what was measured, with the line on which both are the same."""
+def validation(experiments: Experiments, objective: Objective, found: Validation) -> dict[str, Any]:
+    """What is expected of each row from all others against what was measured, with 90 % intervals."""
     rows = dict(_numbered(experiments))
-    pairs = [(number, rows[number], mean, sd) for number, mean, sd in fitted if number in rows]
-    measured = [row.outcomes[objective.name] for _, row, _, _ in pairs]
-    ends = [min(*measured, *(mean for _, _, mean, _ in pairs)), max(*measured, *(mean for _, _, mean, _ in pairs))]
+    measured, mean = found.measured.tolist(), found.mean.tolist()
+    ends = [min(*measured, *mean), max(*measured, *mean)]
     line = {
-        "type": "scatter", "mode": "lines", "x": ends, "y": ends, "hoverinfo": "skip",
+        "type": "scatter", "mode": "lines", "name": "as measured", "x": ends, "y": ends, "hoverinfo": "skip",
         "line": {"color": VERMILION, "width": 1.6, "dash": "dash"},
     }  # fmt: skip
-    points = {
-        "type": "scatter", "mode": "markers", "x": measured, "y": [mean for _, _, mean, _ in pairs],
-        "error_y": {"type": "data", "array": [sd for _, _, _, sd in pairs], "color": BLUE, "thickness": 1, "width": 0},
-        "text": [_told(experiments, number, row) for number, row, _, _ in pairs], "marker": {"size": 8, "color": BLUE},
-        "hovertemplate": "<b>measured %{x}, expected %{y:.4g}</b><br>%{text}<extra></extra>",
-    }  # fmt: skip
+    points = []
+    for complete, title in ((True, "every input known"), (False, "some input missing")):
+        some = [i for i, number in enumerate(found.rows) if rows[number].complete is complete]
+        up, down = (abs(end - found.mean)[some].tolist() for end in (found.high, found.low))
+        points.append(
+            {
+                "type": "scatter", "mode": "markers", "name": title,
+                "x": [measured[i] for i in some], "y": [mean[i] for i in some], "marker": _marker(complete),
+                "error_y": {
+                    "type": "data", "array": up, "arrayminus": down, "color": BLUE, "thickness": 1, "width": 0,
+                },
+                "text": [_told(experiments, found.rows[i], rows[found.rows[i]]) for i in some],
+                "hovertemplate": "<b>measured %{x}, expected %{y:.4g}</b><br>%{text}<extra></extra>",
+            }
+        )  # fmt: skip
     name = with_unit(objective.name, objective.unit)
     return {
-        "data": [line, points],
-        "layout": layout(xaxis={"title": _title(f"measured {name}")}, yaxis={"title": _title(f"expected {name}")}),
+        "data": [line, *points],
+        "layout": layout(
+            showlegend=True,
+            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+            xaxis={"title": _title(f"measured {name}")},
+            yaxis={"title": _title(f"expected {name}, from the other rows")},
+        ),
         "config": CONFIG,
     }
 

@@ -11,6 +11,7 @@ from bomi import workflow as workflow
 from bomi.analysis import insight
 from bomi.campaign.snapshot import Snapshot, assess
 from bomi.errors import BomiError
+from bomi.results import Validation
 from bomi.space.cells import Known
 
 Progress = Callable[[str], None]
@@ -46,6 +47,11 @@ def overview(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) ->
     return workflow.overview(_study(version, progress))
 
 
+def trust(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[Validation]:
+    """Every row predicted from all others."""
+    return workflow.validations(_study(version, progress))
+
+
 def slices(
     version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], outcome: str, *, progress: Progress
 ) -> tuple[list[insight.Slice], Any]:
@@ -71,6 +77,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     "suggest": suggest,
     "gaps": gaps,
     "overview": overview,
+    "trust": trust,
     "slices": slices,
     "surface": surface,
 }

@@ -18,6 +18,7 @@ from bomi.web.views.start import missing
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
+    from bomi.results import Validation
     from bomi.workflow import Gap
 
 
@@ -59,6 +60,7 @@ class HomeView(View):
         with theme.block("pair"):
             self.best(experiments)
             self.next(experiments)
+        self.trust(experiments)
         self.look_up(experiments)
 
     def update(self) -> None:
@@ -173,6 +175,26 @@ class HomeView(View):
                 ui.label("No row awaits its outcome.").classes("soft")
             ui.element("div").classes("grow")
             theme.button("Suggest next", lambda: self.go("suggest"), icon="auto_awesome", primary=True)
+
+    def trust(self, experiments: Experiments) -> None:
+        """Whether the model can be trusted, once it is known."""
+        if not any(row.outcomes for row in experiments.rows):
+            return
+        with theme.sheet():
+            theme.heading("Can it be trusted?")
+            place = ui.element("div").classes("stack")
+        self.judge(place)
+
+    def judge(self, place: ui.element) -> None:
+        """Compute the validation, unless that has been done."""
+        compute(self.session, place, "trust", show=self.show_trust, again=lambda: self.judge(place))
+
+    def show_trust(self, found: Sequence[Validation]) -> None:
+        """A sentence for each outcome."""
+        if not found:
+            ui.label("There is no model to judge yet: more rows with an outcome are needed.").classes("soft")
+        for one in found:
+            ui.label(theme.sentence(one.sentence))
 
     def look_up(self, experiments: Experiments) -> None:
         """The gap that is most worth looking up, once it is known."""

@@ -62,6 +62,9 @@ class ProgressView(View):
         self.found, self.experiments = found, experiments
         outcomes = experiments.campaign.outcomes
         self.outcome = self.outcome if self.outcome in outcomes else outcomes[0]
+        for one in found.validations.values():
+            if one.doubt:
+                theme.note(theme.sentence(one.doubt), icon="help_outline")
         if len(outcomes) == 1:
             self.best(found.recommended[0])
         else:
@@ -173,28 +176,38 @@ class ProgressView(View):
             if self.outcome in self.found.slices and middle.setting is not None:
                 made = Slices(self.session, self.experiments, self.outcome, dict(middle.setting))
                 self.slices = made.build(self.found.slices[self.outcome], middle.predicted)
-            self.fit(objective)
+            self.trust(objective)
 
-    def fit(self, objective: Objective) -> None:
-        """What the model expects of each row beside what was measured."""
-        pairs = self.found.fitted.get(objective.name, [])
-        if len(pairs) < 3:
+    def trust(self, objective: Objective) -> None:
+        """What is expected of each row from all others, beside what was measured, and what that says of the model."""
+        found = self.found.validations.get(objective.name)
+        if found is None:
             return
         with theme.sheet():
-            theme.heading("Expected against measured")
+            theme.heading("Predicted against measured")
+            ui.label(theme.sentence(found.sentence))
+            if len(found.rows) < 3:
+                return
             ui.label(
-                "For the rows whose inputs are all known, by the model that has learned from them too: points far from "
-                "the line are rows that the model takes for noise, or that deserve a second look."
+                "Each row is predicted from all other rows, with a 90 % interval. Points far from the line deserve a "
+                "second look."
             ).classes("soft small")
-            figure = ui.plotly(figures.fit_figure(self.experiments, objective, pairs)).classes("plot")
+            figure = ui.plotly(figures.validation(self.experiments, objective, found)).classes("plot")
             figure.style("height: 340px").props["role"] = "img"
-            figure.props["aria-label"] = f"expected against measured {objective.name}"
-            theme.export(figure, f"{objective.name} expected against measured")
+            figure.props["aria-label"] = f"predicted against measured {objective.name}"
+            theme.export(figure, f"{objective.name} predicted against measured")
+
+    def doubt(self) -> None:
+        """The sentence about the model, while it is bad news."""
+        found = self.found.validations.get(self.outcome)
+        if found is not None and found.doubt:
+            theme.note(theme.sentence(found.doubt), icon="help_outline")
 
     def importance(self, found: Sequence[Importance]) -> None:
         """How much each parameter matters, as bars."""
         with theme.sheet():
             theme.heading("Which parameters matter")
+            self.doubt()
             ui.label(
                 f"The share of the variation of the expected {self.outcome} over the whole space that each parameter "
                 "accounts for: alone (dark), and with others (light)."

@@ -127,6 +127,8 @@ class SuggestView(View):
             with theme.note(text, icon="history"):
                 theme.button("Suggest again", self.ask, primary=True)
         left = suggested.left
+        if suggested.advices[left[0]].doubt:
+            theme.note(theme.sentence(suggested.advices[left[0]].doubt), icon="help_outline")
         with theme.block("line between"):
             theme.heading("Suggested" if len(left) > 1 else "Suggested experiment")
             with theme.block("line"):
