@@ -10,7 +10,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bomi.analysis import insight
+from bomi.analysis import insight, sensitivity
 from bomi.campaign import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
 from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
@@ -18,6 +18,7 @@ from bomi.errors import MethodError, TableError
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
 from bomi.results import Best, Front, Suggestion, Validation
+from bomi.space import Array
 from bomi.space.cells import Cell, Known
 
 if TYPE_CHECKING:
@@ -111,6 +112,12 @@ def advise(loaded: LoadedTable, count: int = 1, done: Callable[[int], None] = la
         advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line, reason))
         done(number)
     return advices
+
+
+def labels(loaded: LoadedTable) -> list[str]:
+    """What people call each row: its id, or its number in the table."""
+    pairs = zip(loaded.experiments.numbers, loaded.experiments.rows, strict=True)
+    return [row.id or str(number) for number, row in pairs]
 
 
 def validations(loaded: LoadedTable) -> list[Validation]:
@@ -218,9 +225,10 @@ class Overview:
     """
 
     recommended: list[Recommendation]
-    importance: Mapping[str, list[insight.Importance]]  # by outcome
+    importance: Mapping[str, list[sensitivity.Importance]]  # by outcome
     slices: Mapping[str, list[insight.Slice]]  # through the first that is recommended
     validations: Mapping[str, Validation]  # rows by line number
+    interactions: Mapping[str, Array]  # of every two parameters, (p, p)
     note: str = ""
 
 
@@ -229,12 +237,13 @@ def overview(loaded: LoadedTable) -> Overview:
     found = recommend(loaded)
     middle = found[len(found) // 2].best
     if middle.setting is None or middle.predicted is None:
-        return Overview(found, {}, {}, {}, middle.note)
+        return Overview(found, {}, {}, {}, {}, middle.note)
     optimizer, setting = loaded.optimizer, middle.setting
-    names = loaded.campaign.outcomes
+    judged = {one.outcome: one for one in validations(loaded)}
     return Overview(
         found,
-        {name: insight.importance(optimizer, outcome=name) for name in names},
-        {name: insight.slices(optimizer, setting, outcome=name) for name in names},
-        {one.outcome: one for one in validations(loaded)},
+        {name: sensitivity.importance(optimizer, outcome=name, validation=one) for name, one in judged.items()},
+        {name: insight.slices(optimizer, setting, outcome=name) for name in judged},
+        judged,
+        {name: sensitivity.interactions(optimizer, outcome=name) for name in judged},
     )

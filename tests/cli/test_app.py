@@ -200,7 +200,7 @@ def test_figures(bomi, lab):
     code, out, _ = bomi("plot", "lab.csv", "-o", "pictures", "--format", "csv")
     assert code == 0
     files = [lab.parent / row["file"] for row in csv.DictReader(io.StringIO(out))]
-    assert len(files) == 8
+    assert len(files) == 14
     assert all(file.stat().st_size > 1000 for file in files)
 
 
@@ -385,7 +385,8 @@ def test_several_outcomes_from_the_table_to_the_figures(bomi, plant):
     assert [(gap["row"], gap["parameter"]) for gap in json.loads(out)] == [(3, "time")]
     _, out, _ = bomi("plot", plant, "-o", plant.parent / "figures", "--format", "json")
     drawn = {Path(record["file"]).stem for record in json.loads(out)}
-    assert drawn == {"outcomes", "gaps", "front", *(f"{kind}-{name}" for kind in ("slices", "importance")
+    kinds = ("slices", "importance", "interactions", "map", "trust")
+    assert drawn == {"outcomes", "gaps", "front", *(f"{kind}-{name}" for kind in kinds
                                                    for name in ("yield", "impurity"))}  # fmt: skip
 
 

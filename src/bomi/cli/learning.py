@@ -170,7 +170,7 @@ def plot(
     seed: Seed = 0,
     shape: Shape = Format.table,
 ) -> None:
-    """Figures as PNG and SVG: outcomes over time, gaps, slices through the recommended setting, importance."""
+    """Figures as PNG and SVG: outcomes over time, gaps, slices and a map, what matters, whether to trust it."""
     with working("learning from the table") as update:
         from bomi import workflow as workflow
         from bomi.analysis import plots
@@ -179,7 +179,7 @@ def plot(
         files, left_out = plots.save_all(
             study.optimizer,
             folder,
-            labels=study.experiments.numbers,
+            labels=workflow.labels(study),
             done=lambda name: update(f"drew {name}"),
         )
     if not files:

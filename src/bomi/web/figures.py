@@ -15,7 +15,7 @@ from bomi.space.cells import Cell, Interval, Known, Normal
 from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
-    from bomi.analysis.insight import Slice, Surface
+    from bomi.analysis.insight import Placed, Slice, Surface
     from bomi.results import Prediction, Validation
     from bomi.workflow import Gap
 
@@ -184,7 +184,7 @@ def validation(experiments: Experiments, objective: Objective, found: Validation
             showlegend=True,
             legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
             xaxis={"title": _title(f"measured {name}")},
-            yaxis={"title": _title(f"expected {name}, from the other rows")},
+            yaxis={"title": _title(f"expected {name}")},
         ),
         "config": CONFIG,
     }
@@ -196,15 +196,31 @@ def map_figure(
     parameters: Mapping[str, Parameter],
     outcome: str,
     setting: Mapping[str, Known],
+    rows: Sequence[Placed] = (),
+    *,
+    unsure: bool = False,
 ) -> dict[str, Any]:
-    """The expected outcome over two parameters, with the setting marked."""
+    """The expected outcome over two parameters, or how unsure it is, with the setting and the rows; gaps are smears."""
     across, up = names
+    z, colours = (one.sd, "Greys") if unsure else (one.mean, "Viridis")
+    known = [row for row in rows if row.known]
+    smears = [(x, y) for row in rows if not row.known for x, y in zip(row.across, row.up, strict=True)]
     data: list[dict[str, Any]] = [
         {
-            "type": "contour", "x": list(one.across), "y": list(one.up), "z": one.mean.tolist(),
-            "colorscale": "Viridis", "contours": {"coloring": "heatmap"}, "line": {"width": 0.6, "color": "#ffffff"},
+            "type": "contour", "x": list(one.across), "y": list(one.up), "z": z.tolist(),
+            "colorscale": colours, "contours": {"coloring": "heatmap"}, "line": {"width": 0.6, "color": "#ffffff"},
             "colorbar": {"title": {"text": safe(outcome), "side": "right"}, "thickness": 14},
             "hovertemplate": "%{x:.4g}, %{y:.4g}: %{z:.4g}<extra></extra>",
+        },
+        {
+            "type": "scatter", "mode": "markers", "x": [x for x, _ in smears], "y": [y for _, y in smears],
+            "hoverinfo": "skip", "marker": {"size": 4, "color": VERMILION, "opacity": 0.3},
+        },
+        {
+            "type": "scatter", "mode": "markers", "x": [row.across[0] for row in known],
+            "y": [row.up[0] for row in known], "text": [f"row {row.row}" for row in known],
+            "hovertemplate": "%{text}<extra></extra>",
+            "marker": {"size": 7, "color": "#ffffff", "line": {"color": "#222222", "width": 1}},
         },
         {
             "type": "scatter", "mode": "markers", "x": [setting[across]], "y": [setting[up]], "hoverinfo": "skip",

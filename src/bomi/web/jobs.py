@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -68,9 +69,12 @@ def surface(
     outcome: str,
     *,
     progress: Progress,
-) -> insight.Surface:
-    """One outcome over two parameters, the others as in a setting."""
-    return insight.surface(_study(version, progress).optimizer, dict(items), across, up, outcome=outcome)
+) -> tuple[insight.Surface, list[insight.Placed]]:
+    """One outcome over two parameters, the others as in a setting; and the rows, by line number."""
+    loaded = _study(version, progress)
+    found = insight.surface(loaded.optimizer, dict(items), across, up, outcome=outcome)
+    rows = insight.placed(loaded.optimizer, across, up, outcome=outcome)
+    return found, [replace(one, row=loaded.experiments.numbers[one.row]) for one in rows]
 
 
 JOBS: Mapping[str, Callable[..., Any]] = {

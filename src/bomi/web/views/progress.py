@@ -18,7 +18,7 @@ from bomi.web.views.slices import Slices
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
-    from bomi.analysis.insight import Importance
+    from bomi.analysis.sensitivity import Importance
     from bomi.campaign import Experiments
     from bomi.workflow import Overview, Recommendation
 
@@ -209,8 +209,8 @@ class ProgressView(View):
             theme.heading("Which parameters matter")
             self.doubt()
             ui.label(
-                f"The share of the variation of the expected {self.outcome} over the whole space that each parameter "
-                "accounts for: alone (dark), and with others (light)."
+                f"The share of the variation of {self.outcome} over the whole space that each parameter accounts for: "
+                "alone (dark), and with others (light); in brackets, between what and what the latter may be."
             ).classes("soft small")
             largest = max(max(one.total, one.alone) for one in found) or 1.0
             with ui.element("div").style(
@@ -223,4 +223,26 @@ class ProgressView(View):
                         ui.element("div").classes("share").style(f"width: {100 * alone / largest:.1f}%")
                         rest = max(one.total - alone, 0.0)
                         ui.element("div").classes("share more").style(f"width: {100 * rest / largest:.1f}%")
-                    ui.label(f"{one.alone:.0%} alone / {one.total:.0%} with others").classes("small")
+                    shares = f"{one.alone:.0%} alone / {one.total:.0%} with others"
+                    ui.label(f"{shares} ({one.low:.0%} to {one.high:.0%}): {one.verdict}").classes("small")
+            self.interactions()
+
+    def interactions(self) -> None:
+        """What two parameters do only together, as a small matrix."""
+        names, shares = self.experiments.campaign.space.names, self.found.interactions[self.outcome]
+        if len(names) < 2:
+            return
+        ui.label(f"What two parameters do to {self.outcome} only together:").classes("small")
+        with theme.block("scroll"), ui.element("table").classes("rows matrix"):
+            with ui.element("thead"), ui.element("tr"):
+                for title in ("", *names[:-1]):
+                    theme.text_as("th", title).props("scope=col")
+            with ui.element("tbody"):
+                for row, name in enumerate(names[1:], 1):
+                    with ui.element("tr"):
+                        theme.text_as("th", name).props("scope=row")
+                        for share in shares[row, :row]:
+                            shade = (
+                                f"background: color-mix(in srgb, {theme.BLUE} {min(100 * share, 45):.0f}%, transparent)"
+                            )
+                            theme.text_as("td", f"{share:.0%}").style(shade)
