@@ -73,7 +73,7 @@ def test_the_tutorial_runs_as_written(tmp_path, monkeypatch, capsys):
     assert ran == ["init", "check", "suggest", "check", "suggest", "best", "gaps", "plot", "best"]
     assert set(json.loads(output.out)) == {"recommended", "seen", "note"}
     assert len(read_experiments(table, Campaign.read(campaign)).rows) == 42
-    assert len(list(Path("figures").iterdir())) == 8
+    assert len(list(Path("figures").iterdir())) == 14
 
 
 def test_the_campaign_in_files_md_is_valid(tmp_path):

@@ -19,6 +19,7 @@ from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
 from bomi.data.reading import read_places, read_settings
 from bomi.errors import BomiError, MethodError, TableError, shown
+from bomi.explanation import chance_to_beat_the_best, expected_in_draws, influence_of_rows
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform
 from bomi.learning import Fit, draw_seed, learn, table_of
@@ -27,7 +28,18 @@ from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
 from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
-from bomi.results import Best, Front, GapDraws, Predicted, Prediction, Suggestion, Validation, by_name, html_table
+from bomi.results import (
+    Best,
+    Explanation,
+    Front,
+    GapDraws,
+    Predicted,
+    Prediction,
+    Suggestion,
+    Validation,
+    by_name,
+    html_table,
+)
 from bomi.search import acquisition as scores
 from bomi.search import candidates
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
@@ -481,6 +493,43 @@ class Optimizer:
         j = self._outcome(outcome)
         fit = self._modelled()
         return fit.models[j], fit.transforms[j]
+
+    @_single_threaded
+    def chances(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float] | None:
+        """The chance of each setting to be better than what is expected of the best row; None of several outcomes."""
+        places = torch.from_numpy(self._places(settings))
+        if len(self.objectives) > 1:
+            return None
+        with torch.no_grad():
+            found: list[float] = chance_to_beat_the_best(self._modelled(), places).tolist()
+        return found
+
+    @_single_threaded
+    def explain(self, setting: Mapping[str, Known], outcome: str | None = None) -> Explanation:
+        """What the prediction for a setting rests on: any setting, suggested or your own.
+
+        Args:
+            setting: A mapping of every parameter to a plain value within its bounds.
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            An `Explanation`: the prediction, its chance to beat the best row, and which rows and gaps it rests on most.
+        """
+        j = self._outcome(outcome)
+        predicted = by_name(self.predict(setting), self.outcomes)[self.outcomes[j]]
+        fit, sign = self._modelled(), self.objectives[j].sign
+        point, chances = torch.from_numpy(self._places(setting)[0]), self.chances([setting])
+        rows, moves = influence_of_rows(fit, j, point)
+        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
+        strongest = moves.abs().argsort(descending=True).tolist()
+        drawn = expected_in_draws(fit, j, point) if fit.table.gaps.any() else None
+        hang = [] if drawn is None else gap_table(self.space, self.gap_draws(), [drawn.numpy()]).to_dict("records")
+        return Explanation(
+            predicted,
+            chances[0] if chances else None,
+            tuple((numbers[int(rows[i])], sign * float(moves[i])) for i in strongest),
+            tuple((one["row"], one["parameter"], one["worth"]) for one in hang if one["worth"] > 0),
+        )
 
     @_single_threaded
     def validation(self, outcome: str | None = None) -> Validation:

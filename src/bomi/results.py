@@ -180,6 +180,16 @@ class Front(Best):
         return self.choices[place]
 
 
+@dataclass(frozen=True)
+class Explanation:
+    """What a prediction rests on. Rows are counted from 0, in the order told."""
+
+    predicted: Prediction
+    chance: float | None  # to be better than what is expected of the best row; None of several outcomes
+    rows: tuple[tuple[int, float], ...]  # with how far each moves what is expected, the largest first
+    gaps: tuple[tuple[int, str, float], ...]  # with the part of the uncertainty that hangs on each, the largest first
+
+
 @dataclass(frozen=True, eq=False)
 class Validation:
     """Every row's outcome beside what is expected of it from all other rows, with 90 % intervals."""

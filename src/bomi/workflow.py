@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, replace
@@ -14,10 +14,11 @@ from bomi.analysis import insight, sensitivity
 from bomi.campaign import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
 from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
-from bomi.errors import MethodError, TableError
+from bomi.data.reading import read_settings
+from bomi.errors import BomiError, MethodError, TableError
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
-from bomi.results import Best, Front, Suggestion, Validation
+from bomi.results import Best, Front, Prediction, Suggestion, Validation
 from bomi.space import Array
 from bomi.space.cells import Cell, Known
 
@@ -133,6 +134,54 @@ def validations(loaded: LoadedTable) -> list[Validation]:
 def doubt(loaded: LoadedTable) -> str:
     """Why the model is not to be trusted yet, if it is not."""
     return "; ".join(one.doubt for one in validations(loaded) if one.doubt)
+
+
+def read_setting(campaign: Campaign, texts: Sequence[str]) -> dict[str, Known]:
+    """A whole setting as it is typed: `time=6`, one text for each parameter."""
+    names, told = campaign.space.names, {}
+    for text in texts:
+        known = next((name for name in names if text.startswith(f"{name}=")), None)
+        name, equals, value = (known, "=", text[len(known) + 1 :]) if known else text.partition("=")
+        if not equals:
+            raise BomiError(f"a value is typed as NAME=VALUE, such as {names[0]}=..., but got {text!r}")
+        told[name.strip()] = value
+    return read_settings(campaign.space, told)[0]
+
+
+STRONGEST = 3  # rows and gaps that are told of a prediction
+
+
+@dataclass(frozen=True)
+class Look:
+    """What to expect of one outcome at a setting of one's own, and what that rests on, in words."""
+
+    outcome: str
+    predicted: Prediction
+    reasons: tuple[str, ...]
+    chance: float | None
+
+
+def look(loaded: LoadedTable, setting: Mapping[str, Known]) -> list[Look]:
+    """What to expect of each outcome at any setting, suggested or not."""
+    optimizer, numbers = loaded.optimizer, loaded.experiments.numbers
+    named = labels(loaded)
+    near = insight.distance(optimizer, setting, numbers)
+    found = []
+    for objective in loaded.campaign.objectives:
+        why = optimizer.explain(setting, objective.name)
+        reasons = [near]
+        if why.chance is not None:
+            reasons.append(f"its chance to beat the best row is {why.chance:.0%}")
+        if any(row.failed for row in loaded.experiments.rows):
+            reasons.append(f"its probability of success is {optimizer.success(setting):.0%}")
+        unit = f" {objective.unit}" if objective.unit else ""
+        moves = [f"{named[row]} ({move:+.2g}{unit})" for row, move in why.rows[:STRONGEST]]
+        reasons.append(f"the rows that move it most are {', '.join(moves)}")
+        hang = [f"{name} of {named[row]} ({part:.2g}{unit})" for row, name, part in why.gaps[:STRONGEST]]
+        if hang:
+            reasons.append(f"its uncertainty hangs most on {', '.join(hang)}")
+        found.append(Look(objective.name, why.predicted, tuple(reasons), why.chance))
+    return found
 
 
 def _best(optimizer: Optimizer) -> Best | None:

@@ -35,7 +35,7 @@ values = ["water", "oil", "air"]
 [method]
 name = "mean"
 """
-COMMANDS = ("init", "check", "suggest", "withdraw", "gaps", "best", "trust", "plot", "demo")
+COMMANDS = ("init", "check", "suggest", "predict", "withdraw", "gaps", "best", "trust", "plot", "demo")
 
 
 @pytest.fixture
@@ -224,6 +224,26 @@ def test_bad_news_stands_beside_suggestion_and_recommendation(bomi, lab):
     for command in ("suggest", "best"):
         assert "but these 39 outcomes of strength cannot be told from noise" in bomi(command, lab)[2]
     assert bomi("trust", lab)[1].startswith("These 39 outcomes of strength cannot be told from noise")
+
+
+def test_a_setting_of_one_s_own_is_predicted(bomi, lab):
+    setting = ("temperature=180 °C", "time=6", "cooling=8", "quench=oil")
+    code, output, _ = bomi("predict", lab, *setting)
+    assert code == 0
+    assert "its chance to beat the best row is" in output
+    assert "the rows that move it most are H" in output
+    found = json.loads(bomi("predict", lab, *setting, "--format", "json")[1])
+    assert found["setting"] == {"temperature": 180, "time": 6, "cooling": 8, "quench": "oil"}
+    assert 0 <= found["chance"] <= 1
+    for wrong, said in (
+        (("temperature=180",), "time"),
+        ((*setting, "speed=3"), "speed"),
+        (("temperature 180",), "a value is typed as NAME=VALUE, such as temperature=..."),
+        (("temperature=400", *setting[1:]), "400"),
+    ):
+        code, _, error = bomi("predict", lab, *wrong)
+        assert code == 2
+        assert said in error
 
 
 def test_the_demonstration(bomi, tmp_path):

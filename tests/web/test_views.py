@@ -60,3 +60,19 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     page.get_by_role("button", name="row 2 · H01").first.click(timeout=SLOW)
     page.get_by_role("heading", name="Data", level=1).wait_for()
     page.locator('.ag-row[row-index="0"] .ag-cell-focus').wait_for()
+
+
+def test_a_setting_of_one_s_own_is_predicted_and_added(lab, served, tab):
+    page = tab(served(lab).at("suggest"), "Suggest")
+    page.get_by_text("What if I run my own?").click()
+    for name, value in (("temperature", "180 °C"), ("time", "6"), ("cooling", "8")):
+        page.get_by_label(name).fill(value)
+    button(page, "What to expect").click()
+    page.get_by_text("The setting lacks 'quench'.").wait_for()
+    page.get_by_label("quench").click()
+    page.get_by_role("option", name="oil").click()
+    button(page, "What to expect").click()
+    page.get_by_text("Its chance to beat the best row is").wait_for(timeout=SLOW)
+    button(page, "Add to the table").click()
+    told(page, "Added as H41")
+    assert [rows(lab)[40][name] for name in ("id", "temperature", "time", "quench")] == ["H41", "180", "6", "oil"]

@@ -175,9 +175,12 @@ def why(
         reason = f"exploit and explore: expected to be among {among}, and still uncertain"
     else:
         reason = f"exploit: expected to be among {among}, and fairly certain"
+    chances = optimizer.chances([suggestion])
+    if chances:
+        reason += f"; its chance to beat the best row is {chances[0]:.0%}"
     if any(row.failed for row in optimizer.observations.tried):
         reason += f"; its probability of success is {optimizer.success([suggestion])[0]:.0%}"
-    return f"{reason}; {_distance(optimizer, suggestion, labels)}"
+    return f"{reason}; {distance(optimizer, suggestion, labels)}"
 
 
 def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
@@ -243,7 +246,8 @@ def _shares(space: Space, row: Row, place: Array) -> list[float]:
     return [float(np.abs(there[columns] - place[columns]).max()) for columns in space.columns]
 
 
-def _distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequence[object] | None) -> str:
+def distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequence[object] | None = None) -> str:
+    """How far a setting is from the nearest complete row, in words. `labels` name the rows."""
     neighbor = nearest(optimizer, setting)
     if neighbor is None:
         return "no complete row to compare it with"

@@ -25,6 +25,7 @@ app.command(epilog="Example: bomi init lab.csv --objective strength")(tables.ini
 app.command(epilog="Example: bomi check lab.csv")(tables.check)
 app.command(epilog="Example: bomi new lab.csv")(tables.new)
 app.command(epilog="Example: bomi suggest lab.csv -n 2 --append")(learning.suggest)
+app.command(epilog="Example: bomi predict lab.csv temperature=180 time=6")(learning.predict)
 app.command(epilog="Example: bomi withdraw lab.csv H41 H42")(tables.withdraw)
 app.command(epilog="Example: bomi gaps lab.csv")(learning.gaps)
 app.command(epilog="Example: bomi best lab.csv --format json")(learning.best)

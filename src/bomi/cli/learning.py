@@ -1,4 +1,4 @@
-"""Commands that learn from a table: `suggest`, `gaps`, `best`, `trust` and `plot`."""
+"""Commands that learn from a table: `suggest`, `predict`, `gaps`, `best`, `trust` and `plot`."""
 
 from __future__ import annotations
 
@@ -107,6 +107,36 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     show(records, shape, documents if several else documents[0])
     for note in {one.best.note for one in found if one.best.note}:
         say(note)
+    if doubt:
+        say(f"but {doubt}")
+
+
+def predict(
+    table: Table,
+    setting: Annotated[
+        list[str], typer.Argument(metavar="NAME=VALUE...", help="A value for every parameter, such as time=6.")
+    ],
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """What to expect of a setting of your own, its chance to beat the best row, and what that rests on."""
+    with working("learning from the table"):
+        from bomi import workflow
+
+        study = workflow.load(table, campaign, seed=seed)
+        asked = workflow.read_setting(study.campaign, setting)
+        found, doubt = workflow.look(study, asked), workflow.doubt(study)
+    predicted = {one.outcome: one.predicted for one in found}
+    what = found[0].predicted if len(found) == 1 else predicted
+    if shape is Format.table:
+        show([{**asked, **pairs(what)}], shape)
+        for one in found:
+            typer.echo(f"{one.outcome}: {'; '.join(one.reasons)}")
+    else:
+        reasons = {one.outcome: list(one.reasons) for one in found}
+        document = {"setting": asked, "predicted": nested(what), "chance": found[0].chance, "reasons": reasons}
+        show([{**asked, **flat(what), "chance": found[0].chance}], shape, document)
     if doubt:
         say(f"but {doubt}")
 

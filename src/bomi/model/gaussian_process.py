@@ -129,6 +129,15 @@ class GaussianProcess(Model):
         variance = (self.kernel.diagonal(self.theta, x) - explained).clamp_min(0) + noise
         return mean.cpu(), variance.cpu()
 
+    def influence(self, point: Tensor) -> Tensor:
+        """By how much each row moves the mean at a point, against the mean without it: u_i alpha_i / [K^-1]_ii.
+
+        u = K^-1 k, k the covariance of the point with all rows.  (d,) -> (Q, n)
+        """
+        x = self._place(point)[None].expand(len(self.inputs), -1, -1)
+        u = torch.cholesky_solve(cross(self.kernel, self.theta, self.inputs, x), self.L).squeeze(-1)
+        return (u * self.alpha / self._precisions()).cpu()
+
     def _precisions(self) -> Tensor:
         """[K^-1]_ii.  (Q, n)"""
         eye = torch.eye(self.L.shape[-1], dtype=self.L.dtype, device=self.L.device)

@@ -53,6 +53,13 @@ def trust(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> li
     return workflow.validations(_study(version, progress))
 
 
+def look(
+    version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], *, progress: Progress
+) -> list[workflow.Look]:
+    """What to expect of a setting of one's own."""
+    return workflow.look(_study(version, progress), dict(items))
+
+
 def slices(
     version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], outcome: str, *, progress: Progress
 ) -> tuple[list[insight.Slice], Any]:
@@ -82,6 +89,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     "gaps": gaps,
     "overview": overview,
     "trust": trust,
+    "look": look,
     "slices": slices,
     "surface": surface,
 }

@@ -15,6 +15,7 @@ from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Asking, Suggested
 from bomi.web.views import View
+from bomi.web.views.own import Own
 from bomi.web.views.result import ResultDialog
 from bomi.web.views.results import ResultsDialog
 from bomi.web.views.waiting import needs, progress, there
@@ -46,6 +47,8 @@ class SuggestView(View):
             ui.label(
                 "Each suggestion takes the ones before it, and the rows that await their outcome, into account."
             ).classes("soft small")
+        if self.session.snapshot.campaign is not None:
+            Own(self.session, self.session.snapshot.campaign).build()
         self.results = ui.element("div").classes("stack")
         self.waiting = ui.element("div").classes("stack")
         self.show_results()
