@@ -10,6 +10,7 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
+from bomi.data.objectives import Objective
 from bomi.errors import BomiError
 from bomi.results import Best, Front, Prediction, Suggestion, Validation
 from bomi.space import Categorical, Integer, Ordinal, Real, Space
@@ -34,6 +35,7 @@ __all__ = [
     "Linear",
     "Method",
     "Normal",
+    "Objective",
     "Optimizer",
     "Ordinal",
     "Prediction",

@@ -21,12 +21,21 @@ from bomi.data.reading import read_places, read_settings
 from bomi.errors import BomiError, MethodError, TableError, shown
 from bomi.explanation import chance_to_beat_the_best, expected_in_draws, influence_of_rows
 from bomi.impute.summary import gap_table
-from bomi.impute.transform import Transform
+from bomi.impute.transform import Transform, within
 from bomi.learning import Fit, draw_seed, learn, table_of
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
+from bomi.prospects import (
+    HORIZONS,
+    best_complete_rows,
+    expected_gains,
+    gains_of_looking_up,
+    gains_of_repeating,
+    since_improvement,
+    spread_of,
+)
 from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
 from bomi.results import (
     Best,
@@ -35,6 +44,7 @@ from bomi.results import (
     GapDraws,
     Predicted,
     Prediction,
+    Prospects,
     Suggestion,
     Validation,
     by_name,
@@ -43,7 +53,7 @@ from bomi.results import (
 from bomi.search import acquisition as scores
 from bomi.search import candidates
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
-from bomi.space import RESERVED, TAKEN, Array, Space
+from bomi.space import RESERVED, TAKEN, Array, Integer, Real, Space
 from bomi.space.cells import Known
 from bomi.space.numbers import LARGEST, whole_number
 from bomi.threads import single_threaded
@@ -481,8 +491,11 @@ class Optimizer:
             means, variances = model.moments(torch.from_numpy(places))
         total = variances.mean(0) + means.var(0, correction=0)
         mean, sd = transform.to_prediction(means.mean(0), total.sqrt())
-        sign = self.objectives[self._outcome(outcome)].sign
-        return sign * mean.numpy(), sd.numpy()
+        objective = self.objectives[self._outcome(outcome)]
+        mean = objective.sign * mean
+        if objective.range is not None:
+            mean, sd = within(mean, sd, *objective.range)
+        return mean.numpy(), sd.numpy()
 
     @_single_threaded
     def learned(self, outcome: str | None = None) -> tuple[GaussianProcess, Transform]:
@@ -532,6 +545,48 @@ class Optimizer:
         )
 
     @_single_threaded
+    def prospects(self, trusted: bool | None = None) -> Prospects:
+        """Whether to go on: what the next experiments, a value looked up and a repeated row are expected to gain.
+
+        Args:
+            trusted: Whether `validation()` trusts the model, where that is known already.
+
+        Returns:
+            A `Prospects`; its `advice()` is one line.
+        """
+        if len(self.objectives) > 1:
+            raise MethodError("what experiments gain is told of a single outcome, and here are several")
+        fit, (objective,) = self._modelled(), self.objectives
+        ends = sorted(objective.sign * end for end in objective.bounds)
+        bounds = ends[0], ends[1]
+        places, _ = self._next_places(max(HORIZONS))
+        gains = expected_gains(fit, places, self._seed_of_all_rows, bounds)
+        weights = torch.ones(1, dtype=torch.float64)
+        best = recommended(fit, weights, seed=self._seed_of_all_rows)
+        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
+        gaps = self.gap_draws()
+        words = {name: not isinstance(p, Real | Integer) for name, p in self.space.parameters.items()}
+        points = torch.cat([best[None], fit.good_rows]).unique(dim=0)
+        worth = gains_of_looking_up(fit, gaps, points, words, bounds)
+        gap = max(zip(gaps, worth, strict=True), key=lambda pair: pair[1]) if worth else None
+        rows = best_complete_rows(fit)
+        repeated = gains_of_repeating(fit, torch.cat([fit.table.inputs[rows], best[None]]), bounds)[:-1]
+        known = ~fit.table.outcomes[0].isnan()
+        outcomes: Array = objective.sign * fit.table.outcomes[0, known].numpy()
+        spread = spread_of(outcomes)
+        return Prospects(
+            objective.name,
+            objective.unit,
+            {count: float(gains[count - 1]) for count in HORIZONS},
+            None if gap is None else (gap[0].row, gap[0].parameter, gap[1]),
+            (numbers[int(rows[repeated.argmax()])], float(repeated.max())) if len(rows) else None,
+            spread,
+            since_improvement(np.array([objective.merit(y) for y in outcomes]), spread),
+            objective.cost,
+            self.validation().trusted if trusted is None else trusted,
+        )
+
+    @_single_threaded
     def validation(self, outcome: str | None = None) -> Validation:
         """What is expected of each row from all other rows, beside what was measured: whether to trust the model.
 
@@ -545,14 +600,17 @@ class Optimizer:
         fit, objective = self._modelled(), self.objectives[j]
         rows, targets, mean, sd = leave_one_out(fit, j)
         to_outcomes = fit.transforms[j].to_outcomes
-        ends = [objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy() for side in (-1, 1)]
+        middle, *ends = (
+            np.clip(objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy(), *objective.bounds)
+            for side in (0, -1, 1)
+        )
         tried = [i for i, row in enumerate(self._observations.rows) if row.tried]
         return Validation(
             objective.name,
             objective.unit,
             tuple(tried[i] for i in rows.tolist()),
             objective.sign * fit.table.outcomes[j, rows].numpy(),
-            objective.sign * to_outcomes(mean).numpy(),
+            middle,
             np.minimum(*ends),
             np.maximum(*ends),
             share_explained(targets, mean),

@@ -180,6 +180,70 @@ class Front(Best):
         return self.choices[place]
 
 
+STOP = 0.0015  # of the outcomes' spread: a smaller gain of the next experiment is not worth one
+QUIET = 8  # experiments in a row without anything better, before it is believed that nothing is left to find
+
+
+@dataclass(frozen=True)
+class Prospects:
+    """What going on is expected to gain, in the outcome's unit. Rows are counted from 0, in the order told."""
+
+    outcome: str
+    unit: str
+    gains: Mapping[int, float]  # of the next 1, 5 and 10 experiments together
+    look_up: tuple[int, str, float] | None  # the row and parameter of the gap most worth knowing, and what that gains
+    repeat: tuple[int, float] | None  # the row most worth repeating, and what that gains
+    spread: float  # of the outcomes so far, from 5 to 95 %
+    since: int  # how many experiments were made since the best so far, or one nearly as good
+    cost: float | None  # of an experiment, where one is stated
+    trusted: bool  # whether the model is
+
+    @property
+    def stop(self) -> bool:
+        """Whether no number of experiments is worth its price."""
+        if not self.trusted:
+            return False
+        if self.cost is not None:
+            return all(gain <= count * self.cost for count, gain in self.gains.items())
+        return self.gains[1] < STOP * self.spread and self.since >= QUIET
+
+    @property
+    def action(self) -> str:
+        """What to do: "look up", "repeat", "go on" or "stop"."""
+        least = self.cost or STOP * self.spread
+        next_one = 0.0 if self.stop else self.gains[1]
+        if self.trusted and self.look_up is not None and self.look_up[2] > max(next_one, least):
+            return "look up"
+        if self.trusted and self.repeat is not None and self.repeat[1] > max(next_one, least):
+            return "repeat"
+        return "stop" if self.stop else "go on"
+
+    def advice(self, labels: Sequence[object] | None = None) -> str:
+        """One line; `labels` name the rows."""
+
+        def called(row: int) -> str:
+            return f"row {row}" if labels is None else str(labels[row])
+
+        next_one = f"the next experiment is expected to gain {self.told(self.gains[1])}"
+        if self.action == "look up" and self.look_up is not None:
+            row, parameter, gain = self.look_up
+            return f"look up {parameter} of {called(row)}: knowing it is expected to gain {self.told(gain)}; {next_one}"
+        if self.action == "repeat" and self.repeat is not None:
+            row, gain = self.repeat
+            return f"repeat {called(row)}: a second outcome is expected to gain {self.told(gain)}; {next_one}"
+        ten = f"ten are expected to gain {self.told(self.gains[max(self.gains)])}"
+        if self.action == "stop":
+            price = "that is less than they cost" if self.cost is not None else "hardly anything is left to find"
+            return f"stop: {next_one}, and {ten}: {price}"
+        reason = "" if self.trusted else "; but the model is not to be trusted yet"
+        return f"go on: {next_one}, and {ten}{reason}"
+
+    def told(self, gain: float) -> str:
+        """A gain with its unit."""
+        digits = 0.0 if gain < 1e-3 * self.spread else float(f"{gain:.2g}")
+        return f"{digits:g} {self.unit}".strip()
+
+
 @dataclass(frozen=True)
 class Explanation:
     """What a prediction rests on. Rows are counted from 0, in the order told."""

@@ -18,7 +18,7 @@ from bomi.data.reading import read_settings
 from bomi.errors import BomiError, MethodError, TableError
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
-from bomi.results import Best, Front, Prediction, Suggestion, Validation
+from bomi.results import Best, Front, Prediction, Prospects, Suggestion, Validation
 from bomi.space import Array
 from bomi.space.cells import Cell, Known
 
@@ -146,6 +146,12 @@ def read_setting(campaign: Campaign, texts: Sequence[str]) -> dict[str, Known]:
             raise BomiError(f"a value is typed as NAME=VALUE, such as {names[0]}=..., but got {text!r}")
         told[name.strip()] = value
     return read_settings(campaign.space, told)[0]
+
+
+def prospects(loaded: LoadedTable) -> tuple[Prospects, str]:
+    """Whether to go on, and the advice in one line; rows by what people call them."""
+    found = loaded.optimizer.prospects()
+    return found, found.advice(labels(loaded))
 
 
 STRONGEST = 3  # rows and gaps that are told of a prediction

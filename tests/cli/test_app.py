@@ -35,7 +35,7 @@ values = ["water", "oil", "air"]
 [method]
 name = "mean"
 """
-COMMANDS = ("init", "check", "suggest", "predict", "withdraw", "gaps", "best", "trust", "plot", "demo")
+COMMANDS = ("init", "check", "suggest", "predict", "withdraw", "gaps", "best", "trust", "prospects", "plot", "demo")
 
 
 @pytest.fixture
@@ -244,6 +244,19 @@ def test_a_setting_of_one_s_own_is_predicted(bomi, lab):
         code, _, error = bomi("predict", lab, *wrong)
         assert code == 2
         assert said in error
+
+
+def test_whether_to_go_on_is_one_line(bomi, lab):
+    output = bomi("prospects", lab)[1]
+    assert "the next 10 experiments" in output
+    found = json.loads(bomi("prospects", lab, "--format", "json")[1])
+    assert found["advice"][1:] in output.splitlines()[-1]
+    assert found["advice"].startswith(found["action"])
+    toml = lab.parent / "campaign.toml"
+    toml.write_text(TOML.replace('unit = "MPa"', 'unit = "MPa"\ncost = 1000\nrange = [0, inf]', 1), encoding="utf-8")
+    found = json.loads(bomi("prospects", lab, "--format", "json")[1])
+    assert (found["action"], found["cost"]) == ("stop", 1000)
+    assert "less than they cost" in found["advice"]
 
 
 def test_the_demonstration(bomi, tmp_path):

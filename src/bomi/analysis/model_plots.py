@@ -27,9 +27,11 @@ from bomi.analysis.drawing import (
 )
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
+from bomi.results import STOP
 from bomi.space import Categorical, Ordinal, Parameter, cells
 from bomi.space.cells import Cell, Known
 
+FEWEST, LOOKS_BACK = 6, 6  # experiments, and how many times the table is looked at as it was before
 NAMED = 12  # rows, the most surprising ones
 
 
@@ -51,10 +53,11 @@ def slices(
     down = -(-len(found) // across)
     figure, panels = new_figure(3.6 * across, 2.9 * down + 0.4, rows=down, columns=across, share=True)
     rows = [row for row in optimizer.observations.done if name in row.outcomes]
+    bounds = next(objective.bounds for objective in optimizer.objectives if objective.name == name)
     for place, (axes, one) in enumerate(zip(panels, found, strict=False)):
         parameter = optimizer.space.parameters[one.parameter]
         known = [(row.recorded[one.parameter], row.outcomes[name]) for row in rows]
-        _slice(axes, parameter, one, setting[one.parameter], known)
+        _slice(axes, parameter, one, setting[one.parameter], known, bounds)
         axes.set_xlabel(with_unit(one.parameter, parameter.unit))
         if place % across == 0:
             axes.set_ylabel(with_unit(name, unit))
@@ -211,10 +214,47 @@ def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequ
     return figure
 
 
+@styled
+def prospects(optimizer: Optimizer) -> Any:
+    """What the next 1 and 10 experiments were expected to gain, as the table grew, beside what stopping takes."""
+    rows = optimizer.observations.rows
+    done = [place for place, row in enumerate(rows, 1) if row.tried]
+    if len(done) < FEWEST:
+        raise BomiError(f"what experiments gain is shown from {FEWEST} of them on")
+    whole = optimizer.prospects(trusted=True)
+    counts = np.unique(np.linspace(max(FEWEST, len(done) // 4), len(done), LOOKS_BACK).round().astype(int))
+    found = []
+    for count in counts[:-1]:
+        wanted = {one.name: one for one in optimizer.objectives}
+        before = Optimizer(optimizer.space, objective=wanted, method=optimizer.method, seed=optimizer.seed)
+        before.tell_rows(rows[: done[count - 1]])
+        found.append(before.prospects(trusted=True))
+    found.append(whole)
+    figure, axes = new_figure(7.5, 3.8)
+    for horizon, colour, label in ((1, BLUE, "the next experiment"), (10, SKY, "the next 10 together")):
+        axes.plot(counts, [one.gains[horizon] for one in found], "o-", color=colour, linewidth=1.8, label=label)
+    least = [one.spread * STOP if one.cost is None else one.cost for one in found]
+    axes.plot(counts, least, color=VERMILION, linestyle=(0, (4, 3)), label="what the next one must gain")
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=min(min(least) / 3, *(max(one.gains[1], 1e-12) for one in found)))
+    axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+    axes.set(xlabel="experiments", ylabel=f"expected gain, {with_unit(whole.outcome, whole.unit)}")
+    grid(axes, "both")
+    heading(figure, "Is it worth going on?", optimizer.prospects().advice())
+    legend_below(figure, [axes])
+    return figure
+
+
 def _slice(
-    axes: Any, parameter: Parameter, one: insight.Slice, chosen: Known, known: Sequence[tuple[Cell, float | None]]
+    axes: Any,
+    parameter: Parameter,
+    one: insight.Slice,
+    chosen: Known,
+    known: Sequence[tuple[Cell, float | None]],
+    bounds: tuple[float, float],
 ) -> None:
     """The mean with bands of one and two standard deviations, the rows that know this parameter, and the setting."""
+    bands = [np.clip(one.mean + side * one.sd, *bounds) for side in (-2, -1, 1, 2)]
     along = np.array([height(parameter, value) for value in one.values])
     aside = 0.16 if isinstance(parameter, Categorical | Ordinal) else 0.0  # beside the bar, not under it
     points = [
@@ -227,12 +267,12 @@ def _slice(
         axes.scatter(*zip(*points, strict=True), **dots(len(points), 12), **style)
     if isinstance(parameter, Categorical | Ordinal) or (parameter.levels is not None and parameter.levels <= 12):
         axes.errorbar(
-            along, one.mean, 2 * one.sd, fmt="o", color=BLUE, markersize=6, elinewidth=1.6, capsize=4,
-            label="expected, ± 2 sd", zorder=3,
+            along, one.mean, np.abs(np.array([bands[0], bands[-1]]) - one.mean), fmt="o", color=BLUE, markersize=6,
+            elinewidth=1.6, capsize=4, label="expected, ± 2 sd", zorder=3,
         )  # fmt: skip
     else:
-        axes.fill_between(along, one.mean - 2 * one.sd, one.mean + 2 * one.sd, color=SKY, alpha=0.22, linewidth=0)
-        axes.fill_between(along, one.mean - one.sd, one.mean + one.sd, color=SKY, alpha=0.35, linewidth=0)
+        axes.fill_between(along, bands[0], bands[-1], color=SKY, alpha=0.22, linewidth=0)
+        axes.fill_between(along, bands[1], bands[2], color=SKY, alpha=0.35, linewidth=0)
         axes.plot(along, one.mean, color=BLUE, linewidth=1.8, label="expected, ± 1 and 2 sd", zorder=3)
     axes.axvline(
         height(parameter, chosen), color=VERMILION, linewidth=1.3, linestyle=(0, (4, 3)), label="recommended", zorder=2

@@ -141,6 +141,50 @@ def predict(
         say(f"but {doubt}")
 
 
+def prospects(
+    table: Table,
+    figure: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A PNG or SVG of the gains as the table grew.")
+    ] = None,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """Whether to go on: what the next 1, 5 and 10 experiments, a look-up and a repeat are expected to gain."""
+    kind = (figure.suffix[1:].lower() if figure else "") or "png"
+    if kind not in ("png", "svg"):
+        raise BomiError(f"a figure is a .png or an .svg file, but got {figure}")
+    with working("learning from the table") as update:
+        from bomi import workflow
+
+        study = workflow.load(table, campaign, seed=seed)
+        found, advice = workflow.prospects(study)
+        if figure is not None:
+            from bomi.analysis import drawing, model_plots
+
+            update("looking back")
+            drawing.save(model_plots.prospects(study.optimizer), figure.with_suffix(""), [kind])
+    named = workflow.labels(study)
+    records: list[dict[str, Any]] = [
+        {"what": f"the next {count} experiments" if count > 1 else "the next experiment", "expected gain": gain}
+        for count, gain in found.gains.items()
+    ]
+    if found.look_up is not None:
+        row, parameter, gain = found.look_up
+        records.append({"what": f"look up {parameter} of {named[row]}", "expected gain": gain})
+    if found.repeat is not None:
+        records.append({"what": f"repeat {named[found.repeat[0]]}", "expected gain": found.repeat[1]})
+    document = {"action": found.action, "advice": advice, "gains": records, "spread": found.spread, "cost": found.cost}
+    if shape is Format.table:
+        shown = [{**record, "expected gain": found.told(record["expected gain"])} for record in records]
+        show(shown, shape)
+        typer.echo(advice[:1].upper() + advice[1:] + ".")
+    else:
+        show(records, shape, document)
+    if figure is not None:
+        say(f"drew {figure}")
+
+
 SHOWN = 10  # rows that are told on a screen
 
 

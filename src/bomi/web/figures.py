@@ -260,6 +260,7 @@ def slice_figure(
     limits: tuple[float, float],
     known: Sequence[tuple[Known, float]],
     outcome: str = "",
+    possible: tuple[float, float] = (-math.inf, math.inf),
 ) -> dict[str, Any]:
     """The expected outcome along one parameter, with bands of one and two standard deviations."""
     choice = not isinstance(parameter, Real | Integer)
@@ -276,14 +277,18 @@ def slice_figure(
         data.append(
             {
                 "type": "scatter", "mode": "markers", "x": values, "y": mean,
-                "error_y": {"type": "data", "array": [2 * s for s in sd], "color": BLUE, "thickness": 1.6, "width": 5},
+                "error_y": {
+                    "type": "data", "array": [min(2 * s, possible[1] - m) for m, s in zip(mean, sd, strict=True)],
+                    "arrayminus": [min(2 * s, m - possible[0]) for m, s in zip(mean, sd, strict=True)],
+                    "color": BLUE, "thickness": 1.6, "width": 5,
+                },
                 "marker": {"size": 8, "color": BLUE}, "hovertemplate": "%{x}: %{y:.4g}<extra></extra>",
             }
         )  # fmt: skip
     else:
         for times, opacity in ((2, 0.13), (1, 0.2)):
-            low = [m - times * s for m, s in zip(mean, sd, strict=True)]
-            high = [m + times * s for m, s in zip(mean, sd, strict=True)]
+            low = [max(m - times * s, possible[0]) for m, s in zip(mean, sd, strict=True)]
+            high = [min(m + times * s, possible[1]) for m, s in zip(mean, sd, strict=True)]
             data.append(
                 {
                     "type": "scatter", "mode": "lines", "x": values + values[::-1], "y": high + low[::-1],
@@ -324,10 +329,10 @@ def slice_figure(
     }
 
 
-def limits(slices: Sequence[Slice], known: Sequence[float]) -> tuple[float, float]:
+def limits(slices: Sequence[Slice], known: Sequence[float], possible: tuple[float, float]) -> tuple[float, float]:
     """One range of outcomes for all slices."""
-    low = min([float((one.mean - 2 * one.sd).min()) for one in slices] + list(known))
-    high = max([float((one.mean + 2 * one.sd).max()) for one in slices] + list(known))
+    low = min([max(float((one.mean - 2 * one.sd).min()), possible[0]) for one in slices] + list(known))
+    high = max([min(float((one.mean + 2 * one.sd).max()), possible[1]) for one in slices] + list(known))
     pad = 0.04 * (high - low or 1.0)
     return low - pad, high + pad
 

@@ -11,7 +11,7 @@ from typing import Any
 from bomi import workflow as workflow
 from bomi.analysis import insight
 from bomi.campaign.snapshot import Snapshot, assess
-from bomi.errors import BomiError
+from bomi.errors import BomiError, MethodError
 from bomi.results import Validation
 from bomi.space.cells import Known
 
@@ -53,6 +53,17 @@ def trust(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> li
     return workflow.validations(_study(version, progress))
 
 
+def prospects(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> str:
+    """Whether to go on, in one line; nothing where that cannot be said."""
+    loaded = _study(version, progress)
+    if len(loaded.campaign.objectives) > 1:
+        return ""
+    try:
+        return workflow.prospects(loaded)[1]
+    except MethodError:
+        return ""
+
+
 def look(
     version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], *, progress: Progress
 ) -> list[workflow.Look]:
@@ -89,6 +100,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     "gaps": gaps,
     "overview": overview,
     "trust": trust,
+    "prospects": prospects,
     "look": look,
     "slices": slices,
     "surface": surface,

@@ -61,6 +61,7 @@ class HomeView(View):
             self.best(experiments)
             self.next(experiments)
         self.trust(experiments)
+        self.go_on(experiments)
         self.look_up(experiments)
 
     def update(self) -> None:
@@ -195,6 +196,23 @@ class HomeView(View):
             ui.label("There is no model to judge yet: more rows with an outcome are needed.").classes("soft")
         for one in found:
             ui.label(theme.sentence(one.sentence))
+
+    def go_on(self, experiments: Experiments) -> None:
+        """Whether to go on, once that is known; of one outcome."""
+        if len(experiments.campaign.objectives) > 1 or not any(row.outcomes for row in experiments.rows):
+            return
+        with theme.sheet():
+            theme.heading("Go on or stop?")
+            place = ui.element("div").classes("stack")
+        self.foresee(place)
+
+    def foresee(self, place: ui.element) -> None:
+        """Compute the prospects, unless that has been done."""
+        compute(self.session, place, "prospects", show=self.show_prospects, again=lambda: self.foresee(place))
+
+    def show_prospects(self, advice: str) -> None:
+        """One line."""
+        ui.label(theme.sentence(advice) if advice else "There is no model yet that could say.")
 
     def look_up(self, experiments: Experiments) -> None:
         """The gap that is most worth looking up, once it is known."""

@@ -41,10 +41,11 @@ class Own:
         parameter = self.campaign.space.parameters[name]
         label = f"{name} ({parameter.unit})" if parameter.unit else name
         if isinstance(parameter, Real | Integer):
-            made = ui.input(f"{label}, {parameter.range_text}").props("outlined dense")
+            made = ui.input(f"{name}, {parameter.range_text}").props("outlined dense")
             made.on("keydown.enter", self.look)
             return made.style("min-width: 190px")
-        return ui.select([cells.text(value) for value in parameter.values], label=label).props("outlined dense")
+        made_of = [cells.text(value) for value in parameter.values]
+        return ui.select(made_of, label=label).props("outlined dense").style("min-width: 150px")
 
     def setting(self) -> dict[str, Known]:
         """What is typed."""

@@ -96,7 +96,8 @@ class Slices:
         """Put slices into their figures, and say what they are of."""
         experiments = self.experiments
         outcomes = [row.outcomes[self.outcome] for row in experiments.rows if self.outcome in row.outcomes]
-        ends = figures.limits(found, outcomes)
+        possible = next(one.bounds for one in experiments.campaign.objectives if one.name == self.outcome)
+        ends = figures.limits(found, outcomes, possible)
         self.here.text = dict(theme.expected(experiments.campaign, predicted))[self.outcome]
         moved = self.setting != self.recommended
         self.title.text = "Around your own setting" if moved else "Around the recommended setting"
@@ -108,7 +109,7 @@ class Slices:
             )
             known = figures.known_points(experiments, one.parameter, self.outcome)
             figure = figures.slice_figure(
-                one, self.parameters[one.parameter], self.setting[one.parameter], ends, known, self.axis()
+                one, self.parameters[one.parameter], self.setting[one.parameter], ends, known, self.axis(), possible
             )
             self.plots[one.parameter].update_figure(figure)
 

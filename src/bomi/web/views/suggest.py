@@ -204,7 +204,8 @@ class SuggestView(View):
         measured, one = self.measured(name), _of(predicted, name)
         if not measured:
             return
-        low, high = one.mean - 1.645 * one.sd, one.mean + 1.645 * one.sd
+        least, most = objective.bounds
+        low, high = max(one.mean - 1.645 * one.sd, least), min(one.mean + 1.645 * one.sd, most)
         start, end = min(*measured, low), max(*measured, high)
         width = (end - start) or 1.0
         best = max(measured, key=objective.merit)
