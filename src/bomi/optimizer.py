@@ -137,6 +137,7 @@ class Optimizer:
         self.device = _checked_device(device)
         self._observations = Observations(self.space, self.outcomes)
         self._fit: Fit | None = None
+        self._judged: dict[int, Validation] = {}  # by outcome, of the fit
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -353,6 +354,7 @@ class Optimizer:
         if self._fit is None or self._fit.table.keys != keys:
             table = table_of(self.space, self.objectives, self._observations, self.device)
             self._fit = learn(table, self.method, self.seed, before=self._fit)
+            self._judged = {}
         return self._fit
 
     def _pending_places(self) -> Tensor:
@@ -545,11 +547,8 @@ class Optimizer:
         )
 
     @_single_threaded
-    def prospects(self, trusted: bool | None = None) -> Prospects:
+    def prospects(self) -> Prospects:
         """Whether to go on: what the next experiments, a value looked up and a repeated row are expected to gain.
-
-        Args:
-            trusted: Whether `validation()` trusts the model, where that is known already.
 
         Returns:
             A `Prospects`; its `advice()` is one line.
@@ -583,7 +582,7 @@ class Optimizer:
             spread,
             since_improvement(np.array([objective.merit(y) for y in outcomes]), spread),
             objective.cost,
-            self.validation().trusted if trusted is None else trusted,
+            self.validation().trusted,
         )
 
     @_single_threaded
@@ -596,8 +595,14 @@ class Optimizer:
         Returns:
             A `Validation`; its `sentence` sums it up.
         """
-        j = self._outcome(outcome)
-        fit, objective = self._modelled(), self.objectives[j]
+        j, fit = self._outcome(outcome), self._modelled()
+        if j not in self._judged:
+            self._judged[j] = self._validated(fit, j)
+        return self._judged[j]
+
+    def _validated(self, fit: Fit, j: int) -> Validation:
+        """The validation of one outcome."""
+        objective = self.objectives[j]
         rows, targets, mean, sd = leave_one_out(fit, j)
         to_outcomes = fit.transforms[j].to_outcomes
         middle, *ends = (

@@ -28,29 +28,32 @@ WIDTH = 1.645  # standard deviations, to either side, of an interval that holds 
 def leave_one_out(fit: Fit, outcome: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Rows of the table that have an outcome; its target there; mean and standard deviation given all other rows.
 
-    On the model's scale, noise included: what another measurement may give.  (n,), (n,), (n,), (n,)
+    On the model's scale, noise included: what another measurement may give. Of a large table some rows, at random,
+    speak for all.  (n,), (n,), (n,), (n,)
     """
-    worlds = fit.completed if len(fit.table) > LARGE else fit.draws
-    targets = torch.atleast_2d(worlds.targets)[outcome]
-    known = (~targets.isnan()).nonzero()[:, 0]
-    rows = known if worlds.rows is None else worlds.rows[known]
-    drawn = isinstance(worlds, Explained) and fit.table.gaps.any()
-    gappy = fit.table.gaps.any(-1)[rows] if drawn else torch.zeros(len(rows), dtype=torch.bool)
+    large = len(fit.table) > LARGE
     rng = torch.Generator().manual_seed(draw_seed(fit.seed, len(fit.table) + 2))
-    elsewhere = fit.method.imputer.blind(fit.state, worlds, rng)[:, known][:, gappy]
+    worlds = fit.completed if large else fit.draws
+    known = (~torch.atleast_2d(worlds.targets)[outcome].isnan()).nonzero()[:, 0]
+    own = torch.randperm(len(known), generator=rng)[:LARGE].sort().values  # among the rows of the outcome's process
+    targets = torch.atleast_2d(worlds.targets)[outcome, known[own]]
+    rows = known[own] if worlds.rows is None else worlds.rows[known[own]]
+    drawn = isinstance(worlds, Explained) and bool(fit.table.gaps.any())
+    gappy = fit.table.gaps.any(-1)[rows] if drawn else torch.zeros(len(rows), dtype=torch.bool)
+    elsewhere = fit.method.imputer.blind(fit.state, worlds, rng)[:, known[own][gappy]] if drawn else None
     parts = []
     for some in torch.arange(len(worlds.inputs)).split(AT_ONCE):
-        model = fit.models_of(worlds.select(some))[outcome]
-        mu, v = model.leave_one_out()
-        if drawn:
-            mu[:, gappy], v[:, gappy] = model.without_row(gappy.nonzero()[:, 0], elsewhere[some])
+        model = fit.models[outcome] if large else fit.models_of(worlds.select(some))[outcome]
+        mu, v = model.leave_one_out(own)
+        if elsewhere is not None:
+            mu[:, gappy], v[:, gappy] = model.without_row(own[gappy], elsewhere[some])
         parts.append((mu, v))
     mu, v = (torch.cat(each) for each in zip(*parts, strict=True))
-    w = _weights(mu, v, targets[known]) if drawn else torch.full_like(mu, 1 / len(mu))
+    w = _weights(mu, v, targets) if drawn else torch.full_like(mu, 1 / len(mu))
     w[:, gappy] = 1 / len(mu)
     mean = (w * mu).sum(0)
     variance = (w * (v + (mu - mean).square())).sum(0)
-    return rows, targets[known], mean, variance.sqrt()
+    return rows, targets, mean, variance.sqrt()
 
 
 def _weights(mu: Tensor, v: Tensor, targets: Tensor) -> Tensor:

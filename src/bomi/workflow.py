@@ -297,7 +297,7 @@ def overview(loaded: LoadedTable) -> Overview:
     judged = {one.outcome: one for one in validations(loaded)}
     return Overview(
         found,
-        {name: sensitivity.importance(optimizer, outcome=name, validation=one) for name, one in judged.items()},
+        {name: sensitivity.importance(optimizer, outcome=name) for name in judged},
         {name: insight.slices(optimizer, setting, outcome=name) for name in judged},
         judged,
         {name: sensitivity.interactions(optimizer, outcome=name) for name in judged},

@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,21 @@ values = ["water", "oil", "air"]
 [method]
 name = "mean"
 """
-COMMANDS = ("init", "check", "suggest", "predict", "withdraw", "gaps", "best", "trust", "prospects", "plot", "demo")
+COMMANDS = (
+    "init",
+    "check",
+    "suggest",
+    "predict",
+    "withdraw",
+    "gaps",
+    "best",
+    "trust",
+    "prospects",
+    "plot",
+    "report",
+    "runsheet",
+    "demo",
+)
 
 
 @pytest.fixture
@@ -257,6 +272,47 @@ def test_whether_to_go_on_is_one_line(bomi, lab):
     found = json.loads(bomi("prospects", lab, "--format", "json")[1])
     assert (found["action"], found["cost"]) == ("stop", 1000)
     assert "less than they cost" in found["advice"]
+
+
+def test_a_report_is_one_page_that_needs_nothing_else(bomi, lab):
+    assert bomi("report", lab, "-o", "meeting.html", "-n", "1")[0] == 0
+    page = (lab.parent / "meeting.html").read_text(encoding="utf-8")
+    for said in ("The question", "39 with an outcome", "The model explains", "Suggested experiments", "SHA-256"):
+        assert said in page
+    assert page.count("<svg") == 6
+    assert not re.findall(r"(?:src|href)=\"(?!#)[^\"]*\"|@import|url\((?!#)", page)
+    marks = re.findall(r' id="([^"]+)"', page)
+    assert set(re.findall(r"(?:href=\"#|url\(#)([^\")]+)", page)) <= set(marks)
+    code, _, said = bomi("report", lab, "-o", "meeting.docx")
+    assert code == 2
+    assert "a page is an .html or a .pdf file, but got meeting.docx" in said
+
+
+def test_a_report_says_what_is_not_there_yet(bomi, lab):
+    rows = lab.read_text(encoding="utf-8").splitlines()
+    lab.write_text("\n".join(rows[:3]), encoding="utf-8")
+    (lab.parent / "campaign.toml").write_text(TOML.replace('"mean"', '"random"'), encoding="utf-8")
+    assert bomi("report", lab)[0] == 0
+    assert "There is no model yet" in (lab.parent / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_run_sheet_has_a_box_for_everything(bomi, lab):
+    code, _, said = bomi("runsheet", lab)
+    assert code == 2
+    assert "no row awaits its outcome" in said
+    bomi("suggest", lab, "-n", "2", "--append")
+    assert bomi("runsheet", lab)[0] == 0
+    page = (lab.parent / "runsheet.html").read_text(encoding="utf-8")
+    assert page.count('class="box"') == 2 * (5 + 3)
+    assert "H41, row 42" in page
+    assert "strength (MPa)" in page
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
+def test_a_run_sheet_as_pdf(bomi, lab):
+    bomi("suggest", lab, "--append")
+    assert bomi("runsheet", lab, "-o", "sheet.pdf")[0] == 0
+    assert (lab.parent / "sheet.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_demonstration(bomi, tmp_path):

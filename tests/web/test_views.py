@@ -75,4 +75,19 @@ def test_a_setting_of_one_s_own_is_predicted_and_added(lab, served, tab):
     page.get_by_text("Its chance to beat the best row is").wait_for(timeout=SLOW)
     button(page, "Add to the table").click()
     told(page, "Added as H41")
+    with page.expect_download() as download:
+        button(page, "Run sheet").click()
+    assert download.value.suggested_filename == "heat-treatment run sheet.html"
+    assert "H41, row 42" in download.value.path().read_text(encoding="utf-8")
     assert [rows(lab)[40][name] for name in ("id", "temperature", "time", "quench")] == ["H41", "180", "6", "oil"]
+
+
+def test_home_tells_whether_to_trust_it_whether_to_go_on_and_makes_the_report(lab, served, tab):
+    page = tab(served(lab).at("home"), "Home")
+    page.get_by_text("The model explains 73% of what varies in strength").wait_for(timeout=SLOW)
+    page.get_by_text("the next experiment is expected to gain").wait_for(timeout=SLOW)
+    button(page, "Make the report").click()
+    with page.expect_download(timeout=SLOW) as download:
+        button(page, "Download the report").click(timeout=SLOW)
+    assert download.value.suggested_filename == "heat-treatment report.html"
+    assert "Suggested experiments" in download.value.path().read_text(encoding="utf-8")

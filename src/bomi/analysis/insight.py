@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bomi.data.observations import Row
+from bomi.impute.table import LARGE
 from bomi.optimizer import Optimizer
 from bomi.results import Best, Front, Prediction, Suggestion
 from bomi.space import Array, Integer, Parameter, Real, Space, cells
@@ -109,10 +110,13 @@ def placed(optimizer: Optimizer, across: str, up: str, *, outcome: str | None = 
     """The rows with an outcome, over two parameters; draws where a value is not known exactly."""
     name = outcome or optimizer.outcomes[0]
     rows = {i: row for i, row in enumerate(optimizer.observations.rows) if row.tried and name in row.outcomes}
-    draws = {(gap.row, gap.parameter): gap.draws[:SMEAR] for gap in optimizer.gap_draws()}
+    few = optimizer.gap_draws() if len(rows) <= LARGE else ()  # of a large table they would hide the map
+    draws = {(gap.row, gap.parameter): gap.draws[:SMEAR] for gap in few}
     found, smears = [], 0
     for i, row in rows.items():
-        ends = [(cell,) if isinstance(cell := row.recorded[one], Known) else draws[i, one] for one in (across, up)]
+        ends = [
+            (cell,) if isinstance(cell := row.recorded[one], Known) else draws.get((i, one), ()) for one in (across, up)
+        ]
         count = max(map(len, ends)) if all(ends) else 0
         smears += count > 1
         if count == 1 or (count and smears <= MOST_SMEARS):

@@ -70,11 +70,12 @@ def slices(
 
 
 @styled
-def importance(optimizer: Optimizer, *, outcome: str | None = None) -> Any:
+def importance(
+    optimizer: Optimizer, *, outcome: str | None = None, ranked: Sequence[sensitivity.Importance] | None = None
+) -> Any:
     """How much each parameter matters for an outcome, with what may be: the first, unless `outcome` names another."""
     name = outcome or optimizer.outcomes[0]
-    validation = optimizer.validation(name)
-    found = sensitivity.importance(optimizer, outcome=name, validation=validation)[::-1]
+    found = list(ranked or sensitivity.importance(optimizer, outcome=name))[::-1]
     figure, axes = new_figure(7.5, 1.7 + 0.42 * len(found))
     places, totals = np.arange(len(found)), np.array([one.total for one in found])
     axes.barh(places, totals, height=0.62, color=SKY, alpha=0.55, label="with others")
@@ -90,7 +91,7 @@ def importance(optimizer: Optimizer, *, outcome: str | None = None) -> Any:
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     grid(axes, "x")
-    heading(figure, "Which parameters matter", validation.doubt)
+    heading(figure, "Which parameters matter", optimizer.validation(name).doubt)
     legend_below(figure, [axes])
     return figure
 
@@ -126,6 +127,7 @@ def surface(
     *,
     setting: Mapping[str, Known] | None = None,
     outcome: str | None = None,
+    ranked: Sequence[sensitivity.Importance] | None = None,
 ) -> Any:
     """The expected outcome and its standard deviation over two parameters, with the rows; a gap is a smear.
 
@@ -134,7 +136,7 @@ def surface(
     name = outcome or optimizer.outcomes[0]
     parameters = optimizer.space.parameters
     if pair is None:
-        ranked = sensitivity.importance(optimizer, outcome=name)
+        ranked = ranked or sensitivity.importance(optimizer, outcome=name)
         numeric = [one.parameter for one in ranked if not isinstance(parameters[one.parameter], Categorical | Ordinal)]
         if len(numeric) < 2:
             raise BomiError("a map needs two parameters that are numbers")
@@ -215,20 +217,20 @@ def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequ
 
 
 @styled
-def prospects(optimizer: Optimizer) -> Any:
+def prospects(optimizer: Optimizer, *, labels: Sequence[object] | None = None) -> Any:
     """What the next 1 and 10 experiments were expected to gain, as the table grew, beside what stopping takes."""
     rows = optimizer.observations.rows
     done = [place for place, row in enumerate(rows, 1) if row.tried]
     if len(done) < FEWEST:
         raise BomiError(f"what experiments gain is shown from {FEWEST} of them on")
-    whole = optimizer.prospects(trusted=True)
+    whole = optimizer.prospects()
     counts = np.unique(np.linspace(max(FEWEST, len(done) // 4), len(done), LOOKS_BACK).round().astype(int))
     found = []
     for count in counts[:-1]:
         wanted = {one.name: one for one in optimizer.objectives}
         before = Optimizer(optimizer.space, objective=wanted, method=optimizer.method, seed=optimizer.seed)
         before.tell_rows(rows[: done[count - 1]])
-        found.append(before.prospects(trusted=True))
+        found.append(before.prospects())
     found.append(whole)
     figure, axes = new_figure(7.5, 3.8)
     for horizon, colour, label in ((1, BLUE, "the next experiment"), (10, SKY, "the next 10 together")):
@@ -236,11 +238,12 @@ def prospects(optimizer: Optimizer) -> Any:
     least = [one.spread * STOP if one.cost is None else one.cost for one in found]
     axes.plot(counts, least, color=VERMILION, linestyle=(0, (4, 3)), label="what the next one must gain")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_ylim(bottom=min(min(least) / 3, *(max(one.gains[1], 1e-12) for one in found)))
     axes.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     axes.set(xlabel="experiments", ylabel=f"expected gain, {with_unit(whole.outcome, whole.unit)}")
     grid(axes, "both")
-    heading(figure, "Is it worth going on?", optimizer.prospects().advice())
+    heading(figure, "Is it worth going on?", whole.advice(labels))
     legend_below(figure, [axes])
     return figure
 

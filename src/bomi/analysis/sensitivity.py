@@ -44,12 +44,10 @@ class Importance:
     verdict: str  # one of TOLD
 
 
-def importance(
-    optimizer: Optimizer, *, outcome: str | None = None, validation: Validation | None = None
-) -> list[Importance]:
+def importance(optimizer: Optimizer, *, outcome: str | None = None) -> list[Importance]:
     """How much each parameter matters, the largest total first; of several outcomes, the first unless named."""
     space, p = optimizer.space, len(optimizer.space)
-    judged = optimizer.validation(outcome) if validation is None else validation
+    judged = optimizer.validation(outcome)
     count = 2 ** int(np.log2(MOST_POINTS / (p + 2)))
     A, B = _pairs(p, count, optimizer.seed)
     blocks = [A, B, *(_exchanged(A, B, j) for j in range(p))]

@@ -163,7 +163,9 @@ def prospects(
             from bomi.analysis import drawing, model_plots
 
             update("looking back")
-            drawing.save(model_plots.prospects(study.optimizer), figure.with_suffix(""), [kind])
+            drawing.save(
+                model_plots.prospects(study.optimizer, labels=workflow.labels(study)), figure.with_suffix(""), [kind]
+            )
     named = workflow.labels(study)
     records: list[dict[str, Any]] = [
         {"what": f"the next {count} experiments" if count > 1 else "the next experiment", "expected gain": gain}
@@ -262,3 +264,24 @@ def plot(
     show(records, shape, records)
     for reason in left_out:
         say(reason)
+
+
+def report(
+    table: Table,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="An .html file, or a .pdf where Chromium or Chrome is installed.")
+    ] = Path("report.html"),
+    count: Annotated[int, typer.Option("--count", "-n", min=0, max=50, help="How many experiments to suggest.")] = 3,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """One page for the group meeting: the question, the data, what is believed and how far, and what to do next."""
+    with working("learning from the table") as update:
+        from bomi import workflow
+        from bomi.campaign.printed import write_page
+        from bomi.report import report as make
+
+        study = workflow.load(table, campaign, seed=seed)
+        write_page(output, make(study, suggestions=count, done=update))
+    show([{"file": str(output)}], shape, {"file": str(output)})

@@ -12,6 +12,7 @@ from bomi import workflow as workflow
 from bomi.analysis import insight
 from bomi.campaign.snapshot import Snapshot, assess
 from bomi.errors import BomiError, MethodError
+from bomi.report import report as make_report
 from bomi.results import Validation
 from bomi.space.cells import Known
 
@@ -64,6 +65,11 @@ def prospects(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -
         return ""
 
 
+def report(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> str:
+    """The report, as one page of HTML."""
+    return make_report(_study(version, progress), done=lambda what: progress(f"writing the report, {what}"))
+
+
 def look(
     version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], *, progress: Progress
 ) -> list[workflow.Look]:
@@ -101,6 +107,7 @@ JOBS: Mapping[str, Callable[..., Any]] = {
     "overview": overview,
     "trust": trust,
     "prospects": prospects,
+    "report": report,
     "look": look,
     "slices": slices,
     "surface": surface,

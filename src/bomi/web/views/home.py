@@ -63,6 +63,7 @@ class HomeView(View):
         self.trust(experiments)
         self.go_on(experiments)
         self.look_up(experiments)
+        self.report(experiments)
 
     def update(self) -> None:
         """Something changed: draw it anew, unless it is the same here."""
@@ -213,6 +214,28 @@ class HomeView(View):
     def show_prospects(self, advice: str) -> None:
         """One line."""
         ui.label(theme.sentence(advice) if advice else "There is no model yet that could say.")
+
+    def report(self, experiments: Experiments) -> None:
+        """A button that makes the report, and gives it to the browser."""
+        if not any(row.outcomes for row in experiments.rows):
+            return
+        with theme.sheet():
+            theme.heading("Report")
+            ui.label(
+                "One page for the group meeting: the question, the data, what is believed and how far, what to do next."
+            ).classes("soft")
+            place = ui.element("div").classes("stack")
+            with place:
+                theme.button("Make the report", lambda: self.write(place), icon="description")
+
+    def write(self, place: ui.element) -> None:
+        """Compute the report, and offer it."""
+        name = f"{self.session.snapshot.table.stem} report.html"
+
+        def show(text: str) -> None:
+            theme.button("Download the report", lambda: ui.download.content(text, name), icon="download", primary=True)
+
+        compute(self.session, place, "report", show=show, again=lambda: self.write(place))
 
     def look_up(self, experiments: Experiments) -> None:
         """The gap that is most worth looking up, once it is known."""

@@ -10,6 +10,7 @@ from nicegui import background_tasks, ui
 
 from bomi.campaign import Campaign, append
 from bomi.campaign.draft import remove_row
+from bomi.campaign.run_sheet import run_sheet
 from bomi.data.observations import Row
 from bomi.errors import BomiError
 from bomi.web import theme
@@ -265,8 +266,11 @@ class SuggestView(View):
         with self.waiting:
             with theme.block("line between"):
                 theme.heading("Waiting for a result")
-                if len(rows) > 1 and self.session.snapshot.editable:
-                    theme.button("Enter several results", lambda: ResultsDialog(self.session, campaign, rows))
+                with theme.block("line"):
+                    if any(row.pending for _, _, row in rows):
+                        theme.button("Run sheet", self.run_sheet, icon="print")
+                    if len(rows) > 1 and self.session.snapshot.editable:
+                        theme.button("Enter several results", lambda: ResultsDialog(self.session, campaign, rows))
             if not rows:
                 ui.label("No row awaits its outcome. Suggestions that you add to the table appear here.").classes(
                     "soft"
@@ -275,6 +279,12 @@ class SuggestView(View):
             with theme.block("cards"):
                 for place, number, row in rows:
                     self.waiting_card(campaign, place, number, row, kept)
+
+    def run_sheet(self) -> None:
+        """A page to print, with boxes for what was done and what came out."""
+        experiments = self.session.snapshot.experiments
+        if experiments is not None:
+            ui.download.content(run_sheet(experiments), f"{self.session.snapshot.table.stem} run sheet.html")
 
     def waiting_card(self, campaign: Campaign, place: int, number: int, row: Row, kept: Mapping[str, Any]) -> None:
         """A row that awaits its outcome."""
