@@ -62,7 +62,7 @@ def of_the_model(seed: int, rows: int = 40) -> Optimizer:
     space = Space(dict.fromkeys("abc", (0, 1)))
     X = torch.from_numpy(rng.random((1, rows, 3)))
     kernel = AdditiveMatern((0, 1, 2))
-    K = cross(kernel, kernel.additive()[None, :-1], X, X)[0] + 0.05 * torch.eye(rows, dtype=torch.float64)
+    K = cross(kernel, kernel.starts()[3:4], X, X)[0] + 0.05 * torch.eye(rows, dtype=torch.float64)
     y = (torch.linalg.cholesky(K) @ torch.from_numpy(rng.normal(size=rows))).numpy()
     optimizer = Optimizer(space, objective="y", seed=0)
     optimizer.tell(pd.DataFrame(X[0].numpy(), columns=list("abc")).assign(y=y))

@@ -27,7 +27,8 @@ def told(gaps=(), goal="maximize"):
 def test_a_row_s_influence_is_the_change_that_leaving_it_out_makes():
     rng = np.random.default_rng(0)
     kernel, X, y = AdditiveMatern((0, 1)), torch.from_numpy(rng.random((2, 8, 2))), torch.from_numpy(rng.random(8))
-    hyper, point = kernel.additive().repeat(2, 1), torch.tensor([0.3, 0.6], dtype=torch.float64)
+    point, noise = torch.tensor([0.3, 0.6], dtype=torch.float64), torch.tensor([-4.0], dtype=torch.float64)
+    hyper = torch.cat([kernel.starts()[3], noise]).repeat(2, 1)
     whole = with_hyper(X, y, hyper, kernel=kernel)
     found = whole.influence(point)
     for i in range(8):

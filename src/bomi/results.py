@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FEWEST = 8  # rows by which a model can be judged
-CHANCE = 2.0  # over the square root of the rows: the share that a model seems to explain of pure noise, at most
+CHANCE = (0.37, 2.7)  # the share that a model seems to explain of pure noise: at most, and over the root of the rows
 NARROW = 0.7  # share of rows within their 90 % intervals: with fewer, the intervals are too narrow
 
 
@@ -280,7 +280,8 @@ class Validation:
     @property
     def trusted(self) -> bool:
         """Whether the model has shown that it knows more than chance."""
-        return len(self.rows) >= FEWEST and self.explained > CHANCE / math.sqrt(len(self.rows))
+        count, (most, root) = len(self.rows), CHANCE
+        return count >= FEWEST and self.explained > min(most, root / math.sqrt(count))
 
     @property
     def sentence(self) -> str:

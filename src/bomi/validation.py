@@ -38,9 +38,9 @@ def leave_one_out(fit: Fit, outcome: int) -> tuple[Tensor, Tensor, Tensor, Tenso
     own = torch.randperm(len(known), generator=rng)[:LARGE].sort().values  # among the rows of the outcome's process
     targets = torch.atleast_2d(worlds.targets)[outcome, known[own]]
     rows = known[own] if worlds.rows is None else worlds.rows[known[own]]
-    drawn = isinstance(worlds, Explained) and bool(fit.table.gaps.any())
-    gappy = fit.table.gaps.any(-1)[rows] if drawn else torch.zeros(len(rows), dtype=torch.bool)
-    elsewhere = fit.method.imputer.blind(fit.state, worlds, rng)[:, known[own][gappy]] if drawn else None
+    drawn = isinstance(worlds, Explained)  # given the outcomes
+    gappy = fit.table.gaps.any(-1)[rows] & drawn
+    elsewhere = fit.method.imputer.blind(fit.state, worlds, rng)[:, known[own][gappy]] if gappy.any() else None
     parts = []
     for some in torch.arange(len(worlds.inputs)).split(AT_ONCE):
         model = fit.models[outcome] if large else fit.models_of(worlds.select(some))[outcome]

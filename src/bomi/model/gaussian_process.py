@@ -147,10 +147,6 @@ class GaussianProcess(Model):
         # One world at a time: the inverses of all would be as large as their factors.
         return torch.stack([torch.linalg.solve_triangular(L, e, upper=False).square().sum(-2) for L in self.L])
 
-    def log_evidence(self) -> Tensor:
-        """log p(y | theta) + log p(theta) of each world.  (Q,)"""
-        return self.kernel.log_prior(self.hyper)[0] - misfit(self.targets, self.alpha, self.L).cpu()
-
     def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
         """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
         x = self._place(X)
