@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FEWEST = 8  # rows by which a model can be judged
-CHANCE = (0.37, 2.7)  # the share that a model seems to explain of pure noise: at most, and over the root of the rows
+CHANCE = (0.33, 2.6)  # the share that a model seems to explain of pure noise: at most, and over the root of the rows
 NARROW = 0.7  # share of rows within their 90 % intervals: with fewer, the intervals are too narrow
 
 
