@@ -70,10 +70,10 @@ def test_the_tutorial_runs_as_written(tmp_path, monkeypatch, capsys):
                 output = capsys.readouterr()
                 assert not exit.value.code, f"{line}\n{output.err}"
                 ran.append(sys.argv[1])
-    assert ran == ["init", "check", "suggest", "check", "suggest", "best", "gaps", "plot", "best"]
+    assert ran == ["init", "check", "suggest", "check", "suggest", "best", "gaps", "trust", "prospects", "plot", "best"]
     assert set(json.loads(output.out)) == {"recommended", "seen", "note"}
     assert len(read_experiments(table, Campaign.read(campaign)).rows) == 42
-    assert len(list(Path("figures").iterdir())) == 8
+    assert len(list(Path("figures").iterdir())) == 14
 
 
 def test_the_campaign_in_files_md_is_valid(tmp_path):

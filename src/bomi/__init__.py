@@ -10,8 +10,9 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
+from bomi.data.objectives import Objective
 from bomi.errors import BomiError
-from bomi.results import Best, Front, Prediction, Suggestion
+from bomi.results import Best, Front, Prediction, Suggestion, Validation
 from bomi.space import Categorical, Integer, Ordinal, Real, Space
 from bomi.space.cells import Censored, Interval, Normal
 from bomi.space.linear import Linear
@@ -35,12 +36,14 @@ __all__ = [
     "Linear",
     "Method",
     "Normal",
+    "Objective",
     "Optimizer",
     "Ordinal",
     "Prediction",
     "Real",
     "Space",
     "Suggestion",
+    "Validation",
     "__version__",
     "method",
 ]

@@ -28,6 +28,7 @@ from bomi.search.outlook import Outlook
 from bomi.space import Space
 
 DRAWS = 200  # of each gap, where its distribution is asked for
+AT_ONCE = 25  # draws whose processes are held in memory
 
 
 @dataclass(frozen=True)

@@ -19,22 +19,45 @@ from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
 from bomi.data.reading import read_places, read_settings
 from bomi.errors import BomiError, MethodError, TableError, shown
+from bomi.explanation import chance_to_beat_the_best, expected_in_draws, influence_of_rows
 from bomi.impute.summary import gap_table
-from bomi.impute.transform import Transform
+from bomi.impute.transform import Transform, within
 from bomi.learning import Fit, draw_seed, learn, table_of
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
+from bomi.prospects import (
+    HORIZONS,
+    best_complete_rows,
+    expected_gains,
+    gains_of_looking_up,
+    gains_of_repeating,
+    since_improvement,
+    spread_of,
+)
 from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
-from bomi.results import Best, Front, GapDraws, Predicted, Prediction, Suggestion, by_name, html_table
+from bomi.results import (
+    Best,
+    Explanation,
+    Front,
+    GapDraws,
+    Predicted,
+    Prediction,
+    Prospects,
+    Suggestion,
+    Validation,
+    by_name,
+    html_table,
+)
 from bomi.search import acquisition as scores
 from bomi.search import candidates
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
-from bomi.space import RESERVED, TAKEN, Array, Space
+from bomi.space import RESERVED, TAKEN, Array, Integer, Real, Space
 from bomi.space.cells import Known
 from bomi.space.numbers import LARGEST, whole_number
 from bomi.threads import single_threaded
+from bomi.validation import WIDTH, leave_one_out, share_explained
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,6 +137,7 @@ class Optimizer:
         self.device = _checked_device(device)
         self._observations = Observations(self.space, self.outcomes)
         self._fit: Fit | None = None
+        self._judged: dict[int, Validation] = {}  # by outcome, of the fit
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -331,6 +355,7 @@ class Optimizer:
         if self._fit is None or self._fit.table.keys != keys:
             table = table_of(self.space, self.objectives, self._observations, self.device)
             self._fit = learn(table, self.method, self.seed, before=self._fit)
+            self._judged = {}
         return self._fit
 
     def _pending_places(self) -> Tensor:
@@ -469,8 +494,11 @@ class Optimizer:
             means, variances = model.moments(torch.from_numpy(places))
         total = variances.mean(0) + means.var(0, correction=0)
         mean, sd = transform.to_prediction(means.mean(0), total.sqrt())
-        sign = self.objectives[self._outcome(outcome)].sign
-        return sign * mean.numpy(), sd.numpy()
+        objective = self.objectives[self._outcome(outcome)]
+        mean = objective.sign * mean
+        if objective.range is not None:
+            mean, sd = within(mean, sd, *objective.range)
+        return mean.numpy(), sd.numpy()
 
     @_single_threaded
     def learned(self, outcome: str | None = None) -> tuple[GaussianProcess, Transform]:
@@ -481,6 +509,118 @@ class Optimizer:
         j = self._outcome(outcome)
         fit = self._modelled()
         return fit.models[j], fit.transforms[j]
+
+    @_single_threaded
+    def chances(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float] | None:
+        """The chance of each setting to be better than what is expected of the best row; None of several outcomes."""
+        places = torch.from_numpy(self._places(settings))
+        if len(self.objectives) > 1:
+            return None
+        with torch.no_grad():
+            found: list[float] = chance_to_beat_the_best(self._modelled(), places).tolist()
+        return found
+
+    @_single_threaded
+    def explain(self, setting: Mapping[str, Known], outcome: str | None = None) -> Explanation:
+        """What the prediction for a setting rests on: any setting, suggested or your own.
+
+        Args:
+            setting: A mapping of every parameter to a plain value within its bounds.
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            An `Explanation`: the prediction, its chance to beat the best row, and which rows and gaps it rests on most.
+        """
+        j = self._outcome(outcome)
+        predicted = by_name(self.predict(setting), self.outcomes)[self.outcomes[j]]
+        fit, sign = self._modelled(), self.objectives[j].sign
+        point, chances = torch.from_numpy(self._places(setting)[0]), self.chances([setting])
+        rows, moves = influence_of_rows(fit, j, point)
+        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
+        strongest = moves.abs().argsort(descending=True).tolist()
+        drawn = expected_in_draws(fit, j, point) if fit.table.gaps.any() else None
+        hang = [] if drawn is None else gap_table(self.space, self.gap_draws(), [drawn.numpy()]).to_dict("records")
+        return Explanation(
+            predicted,
+            chances[0] if chances else None,
+            tuple((numbers[int(rows[i])], sign * float(moves[i])) for i in strongest),
+            tuple((one["row"], one["parameter"], one["worth"]) for one in hang if one["worth"] > 0),
+        )
+
+    @_single_threaded
+    def prospects(self) -> Prospects:
+        """Whether to go on: what the next experiments, a value looked up and a repeated row are expected to gain.
+
+        Returns:
+            A `Prospects`; its `advice()` is one line.
+        """
+        if len(self.objectives) > 1:
+            raise MethodError("what experiments gain is told of a single outcome, and here are several")
+        fit, (objective,) = self._modelled(), self.objectives
+        ends = sorted(objective.sign * end for end in objective.bounds)
+        bounds = ends[0], ends[1]
+        places, _ = self._next_places(max(HORIZONS))
+        gains = expected_gains(fit, places, self._seed_of_all_rows, bounds)
+        weights = torch.ones(1, dtype=torch.float64)
+        best = recommended(fit, weights, seed=self._seed_of_all_rows)
+        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
+        gaps = self.gap_draws()
+        words = {name: not isinstance(p, Real | Integer) for name, p in self.space.parameters.items()}
+        points = torch.cat([best[None], fit.good_rows]).unique(dim=0)
+        worth = gains_of_looking_up(fit, gaps, points, words, bounds)
+        gap = max(zip(gaps, worth, strict=True), key=lambda pair: pair[1]) if worth else None
+        rows = best_complete_rows(fit)
+        repeated = gains_of_repeating(fit, torch.cat([fit.table.inputs[rows], best[None]]), bounds)[:-1]
+        known = ~fit.table.outcomes[0].isnan()
+        outcomes: Array = objective.sign * fit.table.outcomes[0, known].numpy()
+        spread = spread_of(outcomes)
+        return Prospects(
+            objective.name,
+            objective.unit,
+            {count: float(gains[count - 1]) for count in HORIZONS},
+            None if gap is None else (gap[0].row, gap[0].parameter, gap[1]),
+            (numbers[int(rows[repeated.argmax()])], float(repeated.max())) if len(rows) else None,
+            spread,
+            since_improvement(np.array([objective.merit(y) for y in outcomes]), spread),
+            objective.cost,
+            self.validation().trusted,
+        )
+
+    @_single_threaded
+    def validation(self, outcome: str | None = None) -> Validation:
+        """What is expected of each row from all other rows, beside what was measured: whether to trust the model.
+
+        Args:
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            A `Validation`; its `sentence` sums it up.
+        """
+        j, fit = self._outcome(outcome), self._modelled()
+        if j not in self._judged:
+            self._judged[j] = self._validated(fit, j)
+        return self._judged[j]
+
+    def _validated(self, fit: Fit, j: int) -> Validation:
+        """The validation of one outcome."""
+        objective = self.objectives[j]
+        rows, targets, mean, sd = leave_one_out(fit, j)
+        to_outcomes = fit.transforms[j].to_outcomes
+        middle, *ends = (
+            np.clip(objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy(), *objective.bounds)
+            for side in (0, -1, 1)
+        )
+        tried = [i for i, row in enumerate(self._observations.rows) if row.tried]
+        return Validation(
+            objective.name,
+            objective.unit,
+            tuple(tried[i] for i in rows.tolist()),
+            objective.sign * fit.table.outcomes[j, rows].numpy(),
+            middle,
+            np.minimum(*ends),
+            np.maximum(*ends),
+            share_explained(targets, mean),
+        )
 
     @overload
     def success(self, settings: Mapping[str, Known]) -> float: ...

@@ -11,13 +11,12 @@ import math
 import torch
 from torch import Tensor
 
-from bomi.learning import Fit
+from bomi.learning import AT_ONCE, Fit
 from bomi.search import acquisition, candidates
 from bomi.search.candidates import Score
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
-AT_ONCE = 25  # worlds whose processes are held in memory
 
 
 def trade_offs(outcomes: int) -> Tensor:

@@ -91,6 +91,14 @@ def test_any_campaign_written_reads_back(tmp_path_factory, parameters, objective
             f'name = "strength"\ngoal = "target"\ntarget = {10**400}',
             "target = a number go together",
         ),
+        ('name = "strength"', 'name = "strength"\nrange = [5, 5]', r"must be \[low, high\] with low < high, such as"),
+        ('name = "strength"', 'name = "strength"\nrange = [-inf, inf]', r"must be \[low, high\] with low < high"),
+        ('name = "strength"', 'name = "strength"\nrange = ["a", 5]', "an end of a range must be a finite number"),
+        (
+            'name = "strength"',
+            'name = "strength"\ncost = -1',
+            "the cost of an experiment must be 0 or more, but got -1",
+        ),
         ('name = "strength"', 'name = "strength"\ntarget = "high"', "a target goes with the goal 'target'"),
         ("range = [20, 400]", "ranges = [20, 400]", "did you mean 'range'"),
         ("range = [20, 400]", "range = [20, 400]\nstep = 'a'", "step must be a number"),
@@ -114,7 +122,11 @@ def test_what_is_wrong_is_told(tmp_path, before, after, said):
 
 
 def test_several_objectives_written_read_back(tmp_path):
-    wanted = Objective("yield", unit="%"), Objective("impurity (ppm)", "minimize"), Objective("pH", "target", 7.0)
+    wanted = (
+        Objective("yield", unit="%", range=(0, 100), cost=0.5),
+        Objective("impurity (ppm)", "minimize", range=(0, float("inf"))),
+        Objective("pH", "target", 7.0),
+    )
     campaign = Campaign(Space({"x": (0, 1)}), wanted)
     path = tmp_path / "campaign.toml"
     path.write_text(campaign.text(), encoding="utf-8")

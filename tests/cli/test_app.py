@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,7 +37,21 @@ values = ["water", "oil", "air"]
 [method]
 name = "mean"
 """
-COMMANDS = ("init", "check", "suggest", "withdraw", "gaps", "best", "plot", "demo")
+COMMANDS = (
+    "init",
+    "check",
+    "suggest",
+    "predict",
+    "withdraw",
+    "gaps",
+    "best",
+    "trust",
+    "prospects",
+    "plot",
+    "report",
+    "runsheet",
+    "demo",
+)
 
 
 @pytest.fixture
@@ -201,8 +216,104 @@ def test_figures(bomi, lab):
     code, out, _ = bomi("plot", "lab.csv", "-o", "pictures", "--format", "csv")
     assert code == 0
     files = [lab.parent / row["file"] for row in csv.DictReader(io.StringIO(out))]
-    assert len(files) == 8
+    assert len(files) == 14
     assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_trust_is_one_sentence_and_what_surprised(bomi, lab):
+    code, output, said = bomi("trust", lab)
+    assert code == 0
+    assert re.match(r"The model explains \d+% of what varies in strength; errors of about \d+ MPa; 3\d of 39", output)
+    assert "H35" in output
+    assert "second look" in said
+    found = json.loads(bomi("trust", lab, "--format", "json")[1])
+    assert found["trusted"] is True
+    assert len(found["rows"]) == 39
+    assert found["sentence"][1:] in output.splitlines()[0]
+
+
+def test_bad_news_stands_beside_suggestion_and_recommendation(bomi, lab):
+    rows = list(csv.reader(io.StringIO(lab.read_text(encoding="utf-8"))))
+    shuffled = np.random.default_rng(0).permutation([row[6] for row in rows[1:]])
+    text = [",".join([*row[:6], outcome]) for row, outcome in zip(rows[1:], shuffled, strict=True)]
+    lab.write_text("\n".join([",".join(rows[0][:7]), *text]), encoding="utf-8")
+    for command in ("suggest", "best"):
+        assert "but these 39 outcomes of strength cannot be told from noise" in bomi(command, lab)[2]
+    assert bomi("trust", lab)[1].startswith("These 39 outcomes of strength cannot be told from noise")
+
+
+def test_a_setting_of_one_s_own_is_predicted(bomi, lab):
+    setting = ("temperature=180 °C", "time=6", "cooling=8", "quench=oil")
+    code, output, _ = bomi("predict", lab, *setting)
+    assert code == 0
+    assert "its chance to beat the best row is" in output
+    assert "the rows that move it most are H" in output
+    found = json.loads(bomi("predict", lab, *setting, "--format", "json")[1])
+    assert found["setting"] == {"temperature": 180, "time": 6, "cooling": 8, "quench": "oil"}
+    assert 0 <= found["chance"] <= 1
+    for wrong, said in (
+        (("temperature=180",), "time"),
+        ((*setting, "speed=3"), "speed"),
+        (("temperature 180",), "a value is typed as NAME=VALUE, such as temperature=..."),
+        (("temperature=400", *setting[1:]), "400"),
+    ):
+        code, _, error = bomi("predict", lab, *wrong)
+        assert code == 2
+        assert said in error
+
+
+def test_whether_to_go_on_is_one_line(bomi, lab):
+    output = bomi("prospects", lab)[1]
+    assert "the next 10 experiments" in output
+    found = json.loads(bomi("prospects", lab, "--format", "json")[1])
+    assert found["advice"][1:] in output.splitlines()[-1]
+    assert found["advice"].startswith(found["action"])
+    toml = lab.parent / "campaign.toml"
+    toml.write_text(TOML.replace('unit = "MPa"', 'unit = "MPa"\ncost = 1000\nrange = [0, inf]', 1), encoding="utf-8")
+    found = json.loads(bomi("prospects", lab, "--format", "json")[1])
+    assert (found["action"], found["cost"]) == ("stop", 1000)
+    assert "less than they cost" in found["advice"]
+
+
+def test_a_report_is_one_page_that_needs_nothing_else(bomi, lab):
+    assert bomi("report", lab, "-o", "meeting.html", "-n", "1")[0] == 0
+    page = (lab.parent / "meeting.html").read_text(encoding="utf-8")
+    for said in ("The question", "39 with an outcome", "The model explains", "Suggested experiments", "SHA-256"):
+        assert said in page
+    assert page.count("<svg") == 6
+    assert not re.findall(r"(?:src|href)=\"(?!#)[^\"]*\"|@import|url\((?!#)", page)
+    marks = re.findall(r' id="([^"]+)"', page)
+    assert set(re.findall(r"(?:href=\"#|url\(#)([^\")]+)", page)) <= set(marks)
+    code, _, said = bomi("report", lab, "-o", "meeting.docx")
+    assert code == 2
+    assert "a page is an .html or a .pdf file, but got meeting.docx" in said
+
+
+def test_a_report_says_what_is_not_there_yet(bomi, lab):
+    rows = lab.read_text(encoding="utf-8").splitlines()
+    lab.write_text("\n".join(rows[:3]), encoding="utf-8")
+    (lab.parent / "campaign.toml").write_text(TOML.replace('"mean"', '"random"'), encoding="utf-8")
+    assert bomi("report", lab)[0] == 0
+    assert "There is no model yet" in (lab.parent / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_run_sheet_has_a_box_for_everything(bomi, lab):
+    code, _, said = bomi("runsheet", lab)
+    assert code == 2
+    assert "no row awaits its outcome" in said
+    bomi("suggest", lab, "-n", "2", "--append")
+    assert bomi("runsheet", lab)[0] == 0
+    page = (lab.parent / "runsheet.html").read_text(encoding="utf-8")
+    assert page.count('class="box"') == 2 * (5 + 3)
+    assert "H41, row 42" in page
+    assert "strength (MPa)" in page
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
+def test_a_run_sheet_as_pdf(bomi, lab):
+    bomi("suggest", lab, "--append")
+    assert bomi("runsheet", lab, "-o", "sheet.pdf")[0] == 0
+    assert (lab.parent / "sheet.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_demonstration(bomi, tmp_path):
@@ -364,7 +475,8 @@ def test_several_outcomes_from_the_table_to_the_figures(bomi, plant):
     assert [(gap["row"], gap["parameter"]) for gap in json.loads(out)] == [(3, "time")]
     _, out, _ = bomi("plot", plant, "-o", plant.parent / "figures", "--format", "json")
     drawn = {Path(record["file"]).stem for record in json.loads(out)}
-    assert drawn == {"outcomes", "gaps", "front", *(f"{kind}-{name}" for kind in ("slices", "importance")
+    kinds = ("slices", "importance", "interactions", "map", "trust")
+    assert drawn == {"outcomes", "gaps", "front", *(f"{kind}-{name}" for kind in kinds
                                                    for name in ("yield", "impurity"))}  # fmt: skip
 
 

@@ -26,8 +26,8 @@ _KEYS = {
         *("objective", "objectives", "parameters", "constraints", "method"),
         *("out_of_bounds", "decimal", "unknown", "id", "sheet"),
     ),
-    "objective": ("name", "goal", "target", "unit"),
-    "one of objectives": ("goal", "target", "unit"),
+    "objective": ("name", "goal", "target", "unit", "range", "cost"),
+    "one of objectives": ("goal", "target", "unit", "range", "cost"),
     "method": ("name",),
     "number": ("range", "type", "scale", "step", "unit", "default"),
     "category": ("values", "type", "unit", "default"),
@@ -151,7 +151,7 @@ def _objective(section: _Section, kind: str, name: str | None = None) -> Iterato
         )
     if len(section.faults) == before:
         try:
-            yield Objective(name, goal, target, unit)
+            yield Objective(name, goal, target, unit, section.keys.get("range"), section.keys.get("cost"))
         except SpaceError as error:
             section.refuse(error)
 

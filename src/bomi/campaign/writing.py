@@ -31,6 +31,8 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
         lines += [f"goal = {toml_value(objective.goal)}  # maximize, minimize, or target with target = a number"]
         lines += [] if objective.target is None else [f"target = {toml_value(objective.target)}"]
         lines += [f"unit = {toml_value(objective.unit)}"] if objective.unit else []
+        lines += [f"range = [{', '.join(map(toml_value, objective.range))}]"] if objective.range else []
+        lines += [] if objective.cost is None else [f"cost = {toml_value(objective.cost)}"]
     for name, parameter in campaign.space.parameters.items():
         lines += ["", f"[parameters.{toml_key(name)}]", *_parameter_lines(parameter)]
         if name in notes:

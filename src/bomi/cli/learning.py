@@ -1,4 +1,4 @@
-"""Commands that learn from a table: `suggest`, `gaps`, `best` and `plot`."""
+"""Commands that learn from a table: `suggest`, `predict`, `gaps`, `best`, `trust` and `plot`."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ def suggest(
     ids = ", ".join(one.id for one, _ in told)
     with after(f"{ids} added to {table}") if append else nullcontext():
         _show_suggestions(told, shape)
+    if advices[0].doubt:
+        say(f"but {advices[0].doubt}")
     if append:
         say(
             f"added to {table}, the version before is {table.name}.bak; once done, enter the outcome, "
@@ -86,7 +88,7 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
-        found = workflow.recommend(study)
+        found, doubt = workflow.recommend(study), workflow.doubt(study)
     outcomes = study.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []
@@ -112,6 +114,121 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     show(records, shape, documents if several else documents[0])
     for note in {one.best.note for one in found if one.best.note}:
         say(note)
+    if doubt:
+        say(f"but {doubt}")
+
+
+def predict(
+    table: Table,
+    setting: Annotated[
+        list[str], typer.Argument(metavar="NAME=VALUE...", help="A value for every parameter, such as time=6.")
+    ],
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """What to expect of a setting of your own, its chance to beat the best row, and what that rests on."""
+    with working("learning from the table"):
+        from bomi import workflow
+
+        study = workflow.load(table, campaign, seed=seed)
+        asked = workflow.read_setting(study.campaign, setting)
+        found, doubt = workflow.look(study, asked), workflow.doubt(study)
+    predicted = {one.outcome: one.predicted for one in found}
+    what = found[0].predicted if len(found) == 1 else predicted
+    if shape is Format.table:
+        show([{**asked, **pairs(what)}], shape)
+        for one in found:
+            typer.echo(f"{one.outcome}: {'; '.join(one.reasons)}")
+    else:
+        reasons = {one.outcome: list(one.reasons) for one in found}
+        document = {"setting": asked, "predicted": nested(what), "chance": found[0].chance, "reasons": reasons}
+        show([{**asked, **flat(what), "chance": found[0].chance}], shape, document)
+    if doubt:
+        say(f"but {doubt}")
+
+
+def prospects(
+    table: Table,
+    figure: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A PNG or SVG of the gains as the table grew.")
+    ] = None,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """Whether to go on: what the next 1, 5 and 10 experiments, a look-up and a repeat are expected to gain."""
+    kind = (figure.suffix[1:].lower() if figure else "") or "png"
+    if kind not in ("png", "svg"):
+        raise BomiError(f"a figure is a .png or an .svg file, but got {figure}")
+    with working("learning from the table") as update:
+        from bomi import workflow
+
+        study = workflow.load(table, campaign, seed=seed)
+        found, advice = workflow.prospects(study)
+        if figure is not None:
+            from bomi.analysis import drawing, model_plots
+
+            update("looking back")
+            drawing.save(
+                model_plots.prospects(study.optimizer, labels=workflow.labels(study)), figure.with_suffix(""), [kind]
+            )
+    named = workflow.labels(study)
+    records: list[dict[str, Any]] = [
+        {"what": f"the next {count} experiments" if count > 1 else "the next experiment", "expected gain": gain}
+        for count, gain in found.gains.items()
+    ]
+    if found.look_up is not None:
+        row, parameter, gain = found.look_up
+        records.append({"what": f"look up {parameter} of {named[row]}", "expected gain": gain})
+    if found.repeat is not None:
+        records.append({"what": f"repeat {named[found.repeat[0]]}", "expected gain": found.repeat[1]})
+    document = {"action": found.action, "advice": advice, "gains": records, "spread": found.spread, "cost": found.cost}
+    if shape is Format.table:
+        shown = [{**record, "expected gain": found.told(record["expected gain"])} for record in records]
+        show(shown, shape)
+        typer.echo(advice[:1].upper() + advice[1:] + ".")
+    else:
+        show(records, shape, document)
+    if figure is not None:
+        say(f"drew {figure}")
+
+
+SHOWN = 10  # rows that are told on a screen
+
+
+def trust(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
+    """Whether to trust the model: every row predicted from all others, beside what was measured."""
+    with working("learning from the table"):
+        from bomi import workflow
+
+        study = workflow.load(table, campaign, seed=seed)
+        found = workflow.validations(study)
+    if not found:
+        raise BomiError(f"there is no model to judge yet: the method needs more rows with an outcome in {table}")
+    ids = dict(zip(study.experiments.numbers, (row.id or "" for row in study.experiments.rows), strict=True))
+    records: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
+    surprises: list[dict[str, Any]] = []
+    for one in found:
+        named = {"outcome": one.outcome} if len(found) > 1 else {}
+        lines: list[dict[str, Any]] = [
+            {**named, "row": row["row"], "id": ids[int(row["row"])], **row} for row in one.records
+        ]
+        records += lines
+        surprises += [line for line in lines if not line["5 %"] <= line["measured"] <= line["95 %"]]
+        share = {"explained": one.explained, "error": one.error, "inside": one.inside, "trusted": one.trusted}
+        documents.append({"outcome": one.outcome, "sentence": one.sentence, **share, "rows": lines})
+    if shape is not Format.table:
+        show(records, shape, documents if len(documents) > 1 else documents[0])
+        return
+    for one in found:
+        typer.echo(one.sentence[:1].upper() + one.sentence[1:] + ".")
+    if surprises and any(one.trusted for one in found):
+        surprises.sort(key=lambda line: -abs(line["measured"] - line["expected"]) / (line["95 %"] - line["5 %"]))
+        show(surprises[:SHOWN], shape, title="Outside their intervals, the most surprising first")
+        more = f", and {len(surprises) - SHOWN} more; --format csv has them all" if len(surprises) > SHOWN else ""
+        say(f"about one in ten lies outside by chance; the others deserve a second look{more}")
 
 
 def _plainly(cell: Cell) -> Known | None:
@@ -136,7 +253,7 @@ def plot(
     seed: Seed = 0,
     shape: Shape = Format.table,
 ) -> None:
-    """Figures as PNG and SVG: outcomes over time, gaps, slices through the recommended setting, importance."""
+    """Figures as PNG and SVG: outcomes over time, gaps, slices and a map, what matters, whether to trust it."""
     with working("learning from the table") as update:
         from bomi import workflow as workflow
         from bomi.analysis import plots
@@ -145,7 +262,7 @@ def plot(
         files, left_out = plots.save_all(
             study.optimizer,
             folder,
-            labels=study.experiments.numbers,
+            labels=workflow.labels(study),
             done=lambda name: update(f"drew {name}"),
         )
     if not files:
@@ -154,3 +271,24 @@ def plot(
     show(records, shape, records)
     for reason in left_out:
         say(reason)
+
+
+def report(
+    table: Table,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="An .html file, or a .pdf where Chromium or Chrome is installed.")
+    ] = Path("report.html"),
+    count: Annotated[int, typer.Option("--count", "-n", min=0, max=50, help="How many experiments to suggest.")] = 3,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """One page for the group meeting: the question, the data, what is believed and how far, and what to do next."""
+    with working("learning from the table") as update:
+        from bomi import workflow
+        from bomi.campaign.printed import write_page
+        from bomi.report import report as make
+
+        study = workflow.load(table, campaign, seed=seed)
+        write_page(output, make(study, suggestions=count, done=update))
+    show([{"file": str(output)}], shape, {"file": str(output)})

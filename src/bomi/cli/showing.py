@@ -43,14 +43,14 @@ def demo(
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
     with Progress(*columns, console=console(stderr=True)) as progress:
         task = progress.add_task("loading", total=10)
-        from bomi.analysis import plots
+        from bomi.analysis import drawing
         from bomi.benchmarks import demo as problem
         from bomi.benchmarks import heat_figures
 
         progress.update(task, description="experimenting")
         shown = problem.play(experiments=10, seed=seed, done=lambda step: progress.advance(task))
         trace = problem.trace(shown.setting)
-        saved = plots.save(heat_figures.figure(trace), figure.with_suffix(""), [kind])
+        saved = drawing.save(heat_figures.figure(trace), figure.with_suffix(""), [kind])
     records = [
         {
             "id": step.suggestion.id,

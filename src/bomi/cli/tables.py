@@ -1,4 +1,4 @@
-"""Commands that only read and write files: `init`, `check` and `withdraw`."""
+"""Commands that only read and write files: `init`, `check`, `new`, `withdraw` and `runsheet`."""
 
 from __future__ import annotations
 
@@ -177,3 +177,21 @@ def withdraw(
         document = [{"id": row.id, "setting": row.asked} for row in gone]
         show([{"id": row.id, **row.asked} for row in gone], shape, document)
     say(f"removed from {table}, the version before is {table.name}.bak")
+
+
+def runsheet(
+    table: Table,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="An .html file, or a .pdf where Chromium or Chrome is installed.")
+    ] = Path("runsheet.html"),
+    campaign: Config = None,
+    shape: Shape = Format.table,
+) -> None:
+    """A page to print: the experiments that await their outcome, with boxes for what was done and what came out."""
+    from bomi.campaign import Campaign, campaign_path, read_experiments
+    from bomi.campaign.printed import write_page
+    from bomi.campaign.run_sheet import run_sheet
+
+    with working("reading the table"):
+        write_page(output, run_sheet(read_experiments(table, Campaign.read(campaign_path(table, campaign)))))
+    show([{"file": str(output)}], shape, {"file": str(output)})

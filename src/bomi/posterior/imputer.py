@@ -20,7 +20,7 @@ from bomi.posterior.anchors import choose_anchors, draw_given
 from bomi.posterior.censored import draw_censored
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.hyper import draw_hyper, explained, of_worlds, start_hyper, temper
-from bomi.posterior.sampler import inverse_of, prior_of, sweep, take
+from bomi.posterior.sampler import guess, inverse_of, prior_of, sweep, take
 from bomi.posterior.starts import ENOUGH, cold_start, warm_start
 
 WORLDS = (5, 20)  # at least and at most
@@ -132,6 +132,16 @@ class Posterior:
             drawn.append(from_codes(table, codes))
         each = found.select(torch.arange(worlds).repeat(turns))
         return replace(each, inputs=torch.cat(drawn), hyper=temper(each.hyper))
+
+    def blind(self, state: Chains, worlds: Completed, rng: torch.Generator) -> Tensor:
+        """Drawn from the gaps' priors, with the execution errors that these worlds have."""
+        table = state.table
+        if state.hyper is None or not table.gaps.any():
+            return worlds.inputs
+        known = to_codes(table, table.inputs)
+        priors = prior_of(table, known, len(worlds.inputs))
+        priors = priors.learn_execution(take(to_codes(table, worlds.inputs), priors), rng)
+        return from_codes(table, guess(known.expand(len(worlds.inputs), -1, -1), priors, table, rng))
 
     # --- its parts -------------------------------------------------------------------------------------------------
 
