@@ -14,7 +14,7 @@ import typer
 from typer.cli import get_docs_for_click
 
 import bomi
-from bomi import cli
+from bomi import cli, saving
 from bomi.campaign import Campaign, read_experiments
 
 ROOT = Path(__file__).parent.parent
@@ -84,6 +84,14 @@ def test_the_campaign_in_files_md_is_valid(tmp_path):
     space = Campaign.read(path).space
     assert list(space.names) == ["temperature", "time", "passes", "quench", "pressure"]
     assert [str(constraint) for constraint in space.constraints] == ["temperature + 20 pressure <= 500"]
+
+
+def test_the_saved_campaign_in_files_md_can_be_loaded(tmp_path):
+    (text,) = (text for kind, text in BLOCK.findall((ROOT / "docs" / "files.md").read_text()) if kind == "json")
+    (tmp_path / "campaign.json").write_text(text, encoding="utf-8")
+    optimizer = bomi.Optimizer.load(tmp_path / "campaign.json")
+    assert saving.to_document(saving.load(tmp_path / "campaign.json"))["rows"] == json.loads(text)["rows"]
+    assert optimizer.ask().id == "4"
 
 
 EXTRAS = {"optuna": "optuna", "dask": "distributed"}  # what the examples of a page need
