@@ -46,6 +46,7 @@ def reference() -> str:
     return text.strip() + "\n"
 
 
+@pytest.mark.skipif(tuple(map(int, typer.__version__.split(".")[:2])) < (0, 29), reason="typer writes it otherwise")
 def test_the_reference_is_that_of_the_commands():
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run: python tests/test_docs.py"
 
@@ -94,10 +95,12 @@ def test_the_saved_campaign_in_files_md_can_be_loaded(tmp_path):
     assert optimizer.ask().id == "4"
 
 
-EXTRAS = {"optuna": "optuna", "dask": "distributed"}  # what the examples of a page need
+EXTRAS = {"optuna": "optuna", "dask": "distributed", "ax": "ax"}  # what the examples of a page need
 WITH_PROGRAMS = [path for path in DOCUMENTS if programs(path)]
 
 
+@pytest.mark.filterwarnings("ignore:add_tracking_metric is deprecated:DeprecationWarning")  # Ax's, against itself
+@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame:DeprecationWarning")
 @pytest.mark.parametrize("path", WITH_PROGRAMS, ids=names(WITH_PROGRAMS))
 def test_every_python_example_runs(path, tmp_path, monkeypatch):
     if path.stem in EXTRAS and os.environ.get("BOMI_REQUIRE_ALL") != "1":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -24,10 +24,11 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bomi.data.objectives import ERROR, MAXIMIZE, MINIMIZE, TARGET
+from bomi.data.objectives import MAXIMIZE, MINIMIZE, TARGET
 from bomi.data.observations import FAILED
 from bomi.data.reading import read_cell
 from bomi.errors import CellError, SpaceError, StudyError, SuggestionError
+from bomi.integrations.naming import column_names, free_name
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.names import DEFAULT
@@ -108,7 +109,7 @@ class BomiSampler(BaseSampler):
             suggestion = optimizer.ask()
         except SuggestionError:  # every setting of a small space is running: repeat one at random
             return {}
-        columns = _columns(search_space)
+        columns = column_names(search_space)
         return {name: _from_known(kind, suggestion[columns[name]]) for name, kind in search_space.items()}
 
     def sample_independent(
@@ -137,7 +138,7 @@ class BomiSampler(BaseSampler):
 
         No two trials have the same number, so workers with the same seed ask for different points.
         """
-        columns = _columns(search_space)
+        columns = column_names(search_space)
         space = Space({columns[name]: _parameter(name, distribution) for name, distribution in search_space.items()})
         seed = self._seed if number is None else int(np.random.SeedSequence([self._seed, number]).generate_state(1)[0])
         trials = study.get_trials(deepcopy=False)
@@ -223,9 +224,9 @@ def actual_frame(study: Study) -> pd.DataFrame:
     """
     trials = study.get_trials(deepcopy=False)
     distributions = {name: d for trial in trials for name, d in trial.distributions.items()}
-    columns = _columns(distributions)
+    columns = column_names(distributions)
     objectives = _objectives(study, columns.values())
-    number, state = (_free(name, (*columns.values(), *objectives)) for name in ("number", "state"))
+    number, state = (free_name(name, (*columns.values(), *objectives)) for name in ("number", "state"))
     table: dict[str, list[Any]] = {
         number: [trial.number for trial in trials],
         state: [trial.state.name for trial in trials],
@@ -345,7 +346,7 @@ def _objectives(study: Study, parameters: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, direction in zip(names, study.directions, strict=True):
         goal = MAXIMIZE if direction is StudyDirection.MAXIMIZE else MINIMIZE
-        found[_free(name, (*parameters, *TAKEN, *found))] = goal
+        found[free_name(name, (*parameters, *TAKEN, *found))] = goal
     return found
 
 
@@ -354,25 +355,6 @@ def _numbered(study: Study, number: int) -> FrozenTrial:
         if trial.number == number:
             return trial
     raise StudyError(f"study {study.study_name!r} has no trial {number}")
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    """The name, with underscores appended until neither it nor the column of its standard errors is taken."""
-    while name in taken or name + ERROR in taken:
-        name += "_"
-    return name
-
-
-def _columns(parameters: Iterable[str]) -> dict[str, str]:
-    """Each parameter's name in a table, where some names have a meaning of their own: there it gets underscores."""
-    names = list(parameters)
-    found: dict[str, str] = {}
-    for name in names:
-        own = f"_{name}" if name.startswith(RESERVED) or not name.strip() else name
-        while own in TAKEN or own in found.values() or (own != name and own in names):
-            own += "_"
-        found[name] = own
-    return found
 
 
 def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
@@ -448,7 +430,7 @@ def _cell(trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Cell
 
 def _cells(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Cell]:
     """What is known of each parameter, and the requested values, by column."""
-    columns = _columns(search_space)
+    columns = column_names(search_space)
     recorded = {columns[name]: _cell(trial, name, distribution) for name, distribution in search_space.items()}
     asked = {
         RESERVED + columns[name]: _to_known(trial, name, distribution, trial.params[name])
@@ -481,7 +463,7 @@ def _limits(trials: Sequence[FrozenTrial], taken: Collection[str]) -> dict[str, 
     """The constraints that some trial has a value for, each with the name of its outcome."""
     found: dict[str, str] = {}
     for key in dict.fromkeys(key for trial in trials for key in trial.constraints):
-        found[key] = _free(f"constraint {key}", (*taken, *found.values()))
+        found[key] = free_name(f"constraint {key}", (*taken, *found.values()))
     return found
 
 
