@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
@@ -170,3 +170,29 @@ class Front(Best):
 
     def __getitem__(self, place: int) -> Best:
         return self.choices[place]
+
+
+# --- for programs ----------------------------------------------------------------------------------------------------
+
+
+def plain(value: object) -> object:
+    """What JSON can hold: NaN becomes null."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if missing(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
+def missing(value: object) -> bool:
+    """Whether there is nothing to print."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def nested(predicted: Any) -> Any:
+    """A prediction as JSON holds it."""
+    if isinstance(predicted, Mapping):
+        return {name: nested(one) for name, one in predicted.items()}
+    return predicted._asdict() if predicted else None
