@@ -50,3 +50,9 @@ def told(tab, text):
 
 def button(tab, name):
     return tab.get_by_role("button", name=name)
+
+
+def save(tab, name):
+    """Save, and wait until it is done: an earlier notice may still be shown."""
+    button(tab, name).click()
+    button(tab, name).wait_for(state="hidden")

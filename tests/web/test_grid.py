@@ -3,7 +3,7 @@
 import re
 import time
 
-from .driving import SLOW, button, cell, marked, retype, rows, scroll, told
+from .driving import SLOW, button, cell, marked, retype, rows, save, scroll, told
 
 FOCUSED = "getElement(document.querySelector('.grid').id.slice(1)).api.getFocusedCell()"
 
@@ -156,13 +156,12 @@ def test_rows_are_excluded_and_used_again_and_stay_in_the_table(lab, served, tab
     for row in (1, 3):
         page.locator(f'.ag-row[row-index="{row}"] .ag-checkbox-input').first.check()
     button(page, "Exclude 2 rows").click()
-    button(page, "Save 3 changes").click()  # the column among them
-    told(page, "Saved")
+    save(page, "Save 3 changes")  # the column among them
     assert [row["exclude"] for row in rows(lab)[:4]] == ["", "yes", "", "yes"]
     page.get_by_text("40 rows, 37 with an outcome").wait_for()
     page.locator(".ag-row.excluded").first.wait_for()
     page.locator('.ag-row[row-index="1"] .ag-checkbox-input').first.check()
     button(page, "Use 1 row").click()
-    button(page, "Save 1 change").click()
+    save(page, "Save 1 change")
     page.get_by_text("40 rows, 38 with an outcome").wait_for()
     assert [row["exclude"] for row in rows(lab)[:4]] == ["", "", "", "yes"]

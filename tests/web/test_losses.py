@@ -1,7 +1,4 @@
-"""Nothing that was typed is lost: by no reload, no lost connection, no restarted server, no closed tab and no click.
-
-Each test here failed when what was typed lived in the server's memory for one tab alone.
-"""
+"""Nothing that was typed is lost: by no reload, no lost connection, no restarted server, no closed tab and no click."""
 
 import signal
 

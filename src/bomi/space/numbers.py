@@ -66,3 +66,12 @@ def space_number(what: str, value: object, place: Place, kind: str = "finite num
         return plain_number(value)
     except CellError:
         raise SpaceError(f"{what} must be a {kind}{limit(value)}, but got {shown(value)}", place) from None
+
+
+def level_count(low: float, high: float, step: float) -> int:
+    """How many values there are from one end to the other, both included where the step meets them.
+
+    >>> level_count(0.0, 0.3, 0.1)
+    4
+    """
+    return math.floor((high - low) / step * (1 + 1e-12)) + 1

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from bomi.errors import CellError, SpaceError, shown
 from bomi.space import cells, typed
 from bomi.space.cells import Cell, Censored, Interval, Known, Normal, Uncertain
-from bomi.space.numbers import LARGEST, SMALLEST, plain_number, space_number, unwrapped
+from bomi.space.numbers import LARGEST, SMALLEST, level_count, plain_number, space_number, unwrapped
 from bomi.space.polytope import Axis
 
 Array: TypeAlias = NDArray[np.float64]
@@ -77,9 +77,7 @@ class _Number:
     @property
     def levels(self) -> int | None:
         """How many values it can take; None for a continuum."""
-        if self.step is None:
-            return None
-        return math.floor((self.high - self.low) / self.step * (1 + 1e-12)) + 1
+        return None if self.step is None else level_count(self.low, self.high, self.step)
 
     def read(self, value: object) -> Cell:
         """What a value of a table, or a typed one, says of this parameter; CellError if nothing sensible."""
@@ -207,9 +205,7 @@ class _Number:
         if self.step is None or self.levels is None:
             return []
         here = round((float(self.from_unit(columns)) - self.low) / self.step)
-        steps = [2**k for k in range(self.levels.bit_length())]
-        indices = range(self.levels) if self.levels <= FEW else [here + s for step in steps for s in (-step, step)]
-        return [self.to_unit(self._level(index)) for index in indices if index != here and 0 <= index < self.levels]
+        return [self.to_unit(self._level(index)) for index in _others(here, self.levels)]
 
     def expand(self, places: Array) -> Array:
         """Positions in [0, 1], spread evenly over what the parameter can be.  (...) -> (..., 1)"""
@@ -490,9 +486,7 @@ class Ordinal(_Choice):
     def neighbors(self, columns: Array) -> list[list[float]]:
         """The other values, or those 1, 2, 4, 8, ... ranks away where there are many."""
         count, here = len(self.values), round(float(columns[0]) * (len(self.values) - 1))
-        steps = [2**k for k in range(count.bit_length())]
-        indices = range(count) if count <= FEW else [here + s for step in steps for s in (-step, step)]
-        return [[index / (count - 1)] for index in indices if index != here and 0 <= index < count]
+        return [[index / (count - 1)] for index in _others(here, count)]
 
     def expand(self, places: Array) -> Array:
         """Positions in [0, 1], spread evenly over the values.  (...) -> (..., 1)"""
@@ -520,3 +514,10 @@ def _check_default(parameter: Any) -> None:
 
 
 Parameter: TypeAlias = Real | Integer | Categorical | Ordinal
+
+
+def _others(here: int, count: int) -> list[int]:
+    """The other indices if there are few, else those 1, 2, 4, 8, ... away."""
+    steps = [2**k for k in range(count.bit_length())]
+    indices = range(count) if count <= FEW else [here + s for step in steps for s in (-step, step)]
+    return [index for index in indices if index != here and 0 <= index < count]

@@ -10,7 +10,6 @@ numbers stay at their own values.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from bomi.errors import SpaceError
 from bomi.space.linear import Linear
-from bomi.space.numbers import LARGEST
+from bomi.space.numbers import LARGEST, level_count
 
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -58,7 +57,7 @@ class Axis:
         if self.levels:
             return len(self.levels)
         assert self.step is not None
-        return math.floor((self.high - self.low) / self.step * (1 + 1e-12)) + 1
+        return level_count(self.low, self.high, self.step)
 
     def index(self, z: Array) -> Array:
         """Where between its discrete values a number lies, counted from 0."""
