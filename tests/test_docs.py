@@ -14,7 +14,7 @@ import typer
 from typer.cli import get_docs_for_click
 
 import bomi
-from bomi import cli
+from bomi import cli, saving
 from bomi.campaign import Campaign, read_experiments
 
 ROOT = Path(__file__).parent.parent
@@ -46,6 +46,7 @@ def reference() -> str:
     return text.strip() + "\n"
 
 
+@pytest.mark.skipif(tuple(map(int, typer.__version__.split(".")[:2])) < (0, 29), reason="typer writes it otherwise")
 def test_the_reference_is_that_of_the_commands():
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run: python tests/test_docs.py"
 
@@ -86,14 +87,31 @@ def test_the_campaign_in_files_md_is_valid(tmp_path):
     assert [str(constraint) for constraint in space.constraints] == ["temperature + 20 pressure <= 500"]
 
 
-EXTRAS = {"optuna": "optuna", "dask": "distributed"}  # what the examples of a page need
+def test_the_saved_campaign_in_files_md_can_be_loaded(tmp_path):
+    (text,) = (text for kind, text in BLOCK.findall((ROOT / "docs" / "files.md").read_text()) if kind == "json")
+    (tmp_path / "campaign.json").write_text(text, encoding="utf-8")
+    optimizer = bomi.Optimizer.load(tmp_path / "campaign.json")
+    assert saving.to_document(saving.load(tmp_path / "campaign.json"))["rows"] == json.loads(text)["rows"]
+    assert optimizer.ask().id == "4"
+
+
+EXTRAS = {
+    "optuna": ["optuna"],
+    "dask": ["distributed"],
+    "ax": ["ax"],
+    "tracking": ["mlflow", "wandb", "optuna_integration"],
+    "ray": ["ray"],
+}  # what the examples of a page need
 WITH_PROGRAMS = [path for path in DOCUMENTS if programs(path)]
 
 
+@pytest.mark.filterwarnings("ignore:add_tracking_metric is deprecated:DeprecationWarning")  # Ax's, against itself
+@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame:DeprecationWarning")
 @pytest.mark.parametrize("path", WITH_PROGRAMS, ids=names(WITH_PROGRAMS))
 def test_every_python_example_runs(path, tmp_path, monkeypatch):
     if path.stem in EXTRAS and os.environ.get("BOMI_REQUIRE_ALL") != "1":
-        pytest.importorskip(EXTRAS[path.stem], reason=f"the example needs bomi[{path.stem}]")
+        for module in EXTRAS[path.stem]:
+            pytest.importorskip(module, reason=f"the example needs {module}")
     if any("Robot" in text for text in programs(path)) and os.environ.get("BOMI_REQUIRE_ALL") != "1":
         pytest.importorskip("mujoco", reason='MuJoCo is not installed: pip install "bomi[robot]"')
     results = tmp_path / "results" / "performance" / "results.jsonl"  # what the example of docs/results.md reads

@@ -7,13 +7,14 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bomi import propose
+from bomi import propose, saving
 from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
@@ -50,6 +51,7 @@ from bomi.results import (
     by_name,
     html_table,
 )
+from bomi.saving import Saved
 from bomi.search import acquisition as scores
 from bomi.search import candidates
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
@@ -720,6 +722,31 @@ class Optimizer:
             A table that `tell` takes back.
         """
         return self._observations.frame()
+
+    # --- keeping ---------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write everything into a file of plain JSON, as docs/files.md describes it.
+
+        From here on this optimizer suggests what one that is loaded from the file suggests: both learn from the table
+        anew.
+        """
+        saving.save(path, Saved(self.space, self.objectives, self.method, self.seed, self._observations))
+        self._fit = None
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: str = "cpu") -> Optimizer:
+        """The optimizer that was saved in a file.
+
+        Args:
+            path: The file.
+            device: As for a new optimizer; it is not saved.
+        """
+        saved = saving.load(path)
+        objective = {one.name: one for one in saved.objectives}
+        made = cls(saved.space, objective=objective, method=saved.method, seed=saved.seed, device=device)
+        made._observations = saved.observations
+        return made
 
 
 def _suggested(experiment: object) -> str | None:

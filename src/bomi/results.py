@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -324,3 +324,29 @@ class Validation:
     def _repr_html_(self) -> str:
         digits = [[f"{value:.4g}" for value in record.values()] for record in self.records]
         return html_table(f"Validation of {self.outcome}", list(self.records[0]), digits, self.sentence)
+
+
+# --- for programs ----------------------------------------------------------------------------------------------------
+
+
+def plain(value: object) -> object:
+    """What JSON can hold: NaN becomes null."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if missing(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
+def missing(value: object) -> bool:
+    """Whether there is nothing to print."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def nested(predicted: Any) -> Any:
+    """A prediction as JSON holds it."""
+    if isinstance(predicted, Mapping):
+        return {name: nested(one) for name, one in predicted.items()}
+    return predicted._asdict() if predicted else None

@@ -49,7 +49,7 @@ def postgresql():
                 assert server.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < until, "PostgreSQL does not answer"
                 time.sleep(0.1)
-            yield f"postgresql+psycopg2://{owner}@/postgres?host={folder}"
+            yield f"postgresql://{owner}@/postgres?host={folder}"
         finally:
             server.send_signal(signal.SIGINT)  # at once, whoever is connected
             server.wait(30)

@@ -21,6 +21,7 @@ TYPES = ("real", "integer", "categorical", "ordinal")
 SCALES = ("linear", "log")
 OUT_OF_BOUNDS = ("error", "keep")
 DECIMALS = (".", ",")
+DIGITS = 100  # decimals that a suggestion may have
 _KEYS = {
     "campaign": (
         *("objective", "objectives", "parameters", "constraints", "method"),
@@ -29,7 +30,7 @@ _KEYS = {
     "objective": ("name", "goal", "target", "unit", "range", "cost"),
     "one of objectives": ("goal", "target", "unit", "range", "cost"),
     "method": ("name",),
-    "number": ("range", "type", "scale", "step", "unit", "default"),
+    "number": ("range", "type", "scale", "step", "decimals", "unit", "default"),
     "category": ("values", "type", "unit", "default"),
     "constraint": ("terms", "min", "max", "equals"),
 }
@@ -218,9 +219,15 @@ def _parameter(section: _Section) -> Parameter:
         raise SpaceError(f"scale must be {_either(SCALES)}, but got {_shown(scale)}", ("scale",))
     if step is not None and (isinstance(step, bool) or not isinstance(step, int | float)):
         raise SpaceError(f"step must be a number, but got {_shown(step)}", ("step",))
+    decimals = spec.get("decimals")
+    if decimals is not None and (isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > DIGITS):
+        raise SpaceError(
+            f"decimals must be a whole number up to {DIGITS} in size, but got {_shown(decimals)}", ("decimals",)
+        )
+    common = {"log": scale == "log", "unit": unit, "default": default, "decimals": decimals}
     if kind == "integer":
-        return Integer(*bounds, log=scale == "log", step=1 if step is None else step, unit=unit, default=default)
-    return Real(*bounds, log=scale == "log", step=step, unit=unit, default=default)
+        return Integer(*bounds, step=1 if step is None else step, **common)
+    return Real(*bounds, step=step, **common)
 
 
 def _constraints(whole: _Section, parameters: Sequence[str]) -> list[Linear]:

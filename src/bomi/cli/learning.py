@@ -11,9 +11,9 @@ import typer
 
 from bomi.cli.console import after, say, visible, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
+from bomi.cli.printing import flat, pairs, show, with_shares
 from bomi.errors import BomiError
-from bomi.results import Suggestion, by_name
+from bomi.results import Suggestion, by_name, missing, nested
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import typer
 
 from bomi.cli.console import console, visible
 from bomi.cli.options import Format
+from bomi.results import missing, plain
 from bomi.space import cells
 
 if TYPE_CHECKING:
@@ -88,22 +88,6 @@ def _text(value: object) -> str:
     return visible(cells.text(value))  # type: ignore[arg-type]
 
 
-def plain(value: object) -> object:
-    """What JSON can hold: NaN becomes null."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if missing(value):
-        return None
-    return value.item() if hasattr(value, "item") else value
-
-
-def missing(value: object) -> bool:
-    """Whether there is nothing to print."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
-
-
 def flat(predicted: Any) -> dict[str, float | None]:
     """The prediction of the outcome, or of each of several, by columns."""
     if isinstance(predicted, Mapping):
@@ -127,10 +111,3 @@ def pairs(predicted: Any) -> dict[str, str | None]:
 
 def _pair(predicted: Prediction | None) -> str | None:
     return f"{predicted.mean:.4g} ± {float(f'{predicted.sd:.2g}'):g}" if predicted else None
-
-
-def nested(predicted: Any) -> Any:
-    """The same for JSON."""
-    if isinstance(predicted, Mapping):
-        return {name: nested(one) for name, one in predicted.items()}
-    return predicted._asdict() if predicted else None

@@ -9,8 +9,9 @@ import typer
 
 from bomi.cli.console import console, say
 from bomi.cli.options import Config, Format, Seed, Shape
-from bomi.cli.printing import flat, nested, show
+from bomi.cli.printing import flat, show
 from bomi.errors import BomiError
+from bomi.results import nested
 
 
 def web(
@@ -29,6 +30,20 @@ def web(
     from bomi.web.server import serve
 
     serve(table, campaign, host=host, port=port, browser=browser, say=say)
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the campaigns are; each is a file.")],
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; elsewhere than on this machine, others can reach it.")
+    ] = "127.0.0.1",
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that compute.")] = 2,
+) -> None:
+    """Campaigns for other programs: tell, ask, best and gaps as JSON over HTTP."""
+    from bomi.web.server import serve_api
+
+    serve_api(folder, host=host, port=port, workers=workers, say=say)
 
 
 def demo(

@@ -392,12 +392,19 @@ def check_parameters(space: Space, named: Mapping[Any, object], what: str) -> No
 
 
 def table_columns(frame: Any) -> dict[str, list[object]]:
-    """The columns of a DataFrame by name."""
+    """The columns of a table by name: of a DataFrame of pandas or polars, or of a Table of pyarrow."""
     try:
-        names = [str(name) for name in frame.columns]
-        columns = [frame.iloc[:, i].tolist() for i in range(len(names))]
+        if hasattr(frame, "iloc"):
+            names = [str(name) for name in frame.columns]
+            columns = [frame.iloc[:, i].tolist() for i in range(len(names))]
+        elif hasattr(frame, "column_names"):
+            names, columns = list(frame.column_names), [column.to_pylist() for column in frame.columns]
+        else:
+            names, columns = list(frame.columns), [column.to_list() for column in frame.get_columns()]
     except (AttributeError, TypeError):
-        raise TableError(f"a table is a DataFrame, but got {shown(frame)}") from None
+        raise TableError(
+            f"a table is a DataFrame of pandas or polars, or a Table of pyarrow, but got {shown(frame)}"
+        ) from None
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise TableError(f"the table has more than one column {', '.join(map(repr, doubled))}")

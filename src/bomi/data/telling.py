@@ -44,7 +44,8 @@ def told(
     if hasattr(experiment, "columns"):
         if outcome is not ... or actual is not None or sd is not None or failed:
             raise TableError("a table brings its own outcomes: tell it alone")
-        columns, labels = table_columns(experiment), list(getattr(experiment, "index", ()))
+        columns = table_columns(experiment)
+        labels = list(experiment.index) if hasattr(experiment, "iloc") and hasattr(experiment, "index") else None
         space, outcomes = observations.space, observations.objectives
         return observations.add(read_columns(columns, space, outcomes, keep_outside=keep, labels=labels))
     if not isinstance(experiment, Mapping):

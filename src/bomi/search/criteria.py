@@ -68,16 +68,51 @@ class ExpectedImprovement:
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
         """log mean_q EI_q."""
-        boxes = acquisition.free_boxes(outlook.tried)
+        log_gain = self.log_gain(outlook)
 
         def score(points: Tensor) -> Tensor:
-            gain = acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
+            gain = log_gain(points)
             if outlook.success is None:
                 return acquisition.log_mean(gain)
             log_chance = outlook.success.log_chance(points)
             return acquisition.log_mean(gain + log_chance) + acquisition.infeasibility_penalty(log_chance.exp().mean(0))
 
         return score
+
+    def log_gain(self, outlook: Outlook) -> Callable[[Tensor], Tensor]:
+        """log EI_q of points, in each world.  (m, d) -> (Q, m)"""
+        boxes = acquisition.free_boxes(outlook.tried)
+        return lambda points: acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
+
+
+@dataclass(frozen=True)
+class LimitedImprovement(ExpectedImprovement):
+    """Expected improvement where the last outcomes must stay at or below their aims: times the chance that they do.
+
+    A world's incumbent is its best row that keeps all limits (Gardner et al. 2014); without any, its worst row.
+    """
+
+    limits: int = 1
+
+    def log_gain(self, outlook: Outlook) -> Callable[[Tensor], Tensor]:
+        """log (EI_q prod_j P(y_j <= aim_j)) of points, in each world.  (m, d) -> (Q, m)"""
+        split = len(outlook.models) - self.limits
+        rows = outlook.models[0].inputs  # (Q, r, d)
+        with torch.no_grad():
+            means = torch.stack([model.moments(rows)[0] for model in outlook.models], -1)  # (Q, r, J)
+        merits = torch.stack([acquisition.merit(means[..., j], outlook.aims[j]) for j in range(split)], -1)
+        aims = means.new_tensor([aim or 0.0 for aim in outlook.aims[split:]])
+        kept = (means[..., split:] <= aims).all(-1, keepdim=True)
+        boxes = acquisition.free_boxes(torch.where(kept, merits, merits.amin(1, keepdim=True)))
+
+        def log_gain(points: Tensor) -> Tensor:
+            moments = outlook.moments(points)
+            gain = acquisition.log_gain(moments[:split], outlook.aims[:split], boxes)
+            for (mean, sd), aim in zip(moments[split:], aims, strict=True):
+                gain = gain + torch.special.log_ndtr((aim - mean) / sd)
+            return gain
+
+        return log_gain
 
 
 @dataclass(frozen=True)
