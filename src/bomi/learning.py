@@ -23,6 +23,7 @@ from bomi.methods import Method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition
+from bomi.search.choices import Choices
 from bomi.search.outlook import Outlook
 from bomi.space import Space
 
@@ -84,6 +85,14 @@ class Fit:
     def outlook(self) -> Outlook:
         """What the worlds expect."""
         return Outlook.of(self.models, self.aims, self.measured, self.success)
+
+    def choosing(self, choices: Choices, pending: Tensor | None = None) -> Outlook:
+        """What the worlds expect of what there is to choose, as if what is pending had been tried.  pending: (m, d)"""
+        outlook, rows = self.outlook, self.measured
+        if pending is not None and len(pending):
+            outlook = outlook.condition_on(pending)
+            rows = torch.cat([rows, pending.expand(len(rows), -1, -1)], 1)
+        return outlook.choosing(choices, rows)
 
     @cached_property
     def success(self) -> Success | None:

@@ -17,7 +17,7 @@ from bomi import propose
 from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import read_places, read_settings
+from bomi.data.reading import read_given, read_places, read_settings
 from bomi.errors import BomiError, MethodError, TableError, shown
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform
@@ -29,7 +29,7 @@ from bomi.names import DEFAULT
 from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
 from bomi.results import Best, Front, GapDraws, Predicted, Prediction, Suggestion, by_name, html_table
 from bomi.search import acquisition as scores
-from bomi.search import candidates
+from bomi.search.choices import Choices
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
 from bomi.space import RESERVED, TAKEN, Array, Space
 from bomi.space.cells import Known
@@ -258,36 +258,44 @@ class Optimizer:
     # --- asking ----------------------------------------------------------------------------------------------------
 
     @overload
-    def ask(self) -> Suggestion: ...
+    def ask(self, *, given: Mapping[str, object] | None = None) -> Suggestion: ...
 
     @overload
-    def ask(self, count: int) -> list[Suggestion]: ...
+    def ask(self, count: int, *, given: Mapping[str, object] | None = None) -> list[Suggestion]: ...
 
-    def ask(self, count: int | None = None) -> Suggestion | list[Suggestion]:
+    def ask(
+        self, count: int | None = None, *, given: Mapping[str, object] | None = None
+    ) -> Suggestion | list[Suggestion]:
         """The next experiment; it is pending until told or withdrawn, and taken into account meanwhile.
 
         Args:
             count: How many experiments to run side by side; left out, it is one.
+            given: The values of parameters that are not to be chosen today, by name.
 
         Returns:
             A `Suggestion`; a list of them if `count` is given.
         """
+        choices = self._choices(given)
         if count is None:
-            return self._ask(1)[0]
+            return self._ask(1, choices)[0]
         number = whole_number(count)
         if number is None or not 1 <= number <= MOST:
             raise BomiError(
                 f"the number of suggestions must be a whole number from 1 to {MOST}, but got {shown(count)}"
             )
-        return self._ask(number)
+        return self._ask(number, choices)
+
+    def _choices(self, given: object) -> Choices:
+        """What there is to choose from."""
+        return Choices(self.space, read_given(self.space, given))
 
     @_single_threaded
-    def _ask(self, count: int) -> list[Suggestion]:
+    def _ask(self, count: int, choices: Choices) -> list[Suggestion]:
         """The next experiments; nothing is pending before all of them are found."""
-        places, note = self._next_places(count)
+        points, note = self._next_points(count, choices)
         settings: list[dict[str, Known]] = []
-        for place in places:
-            settings.append(self._unasked(self.space.setting(place.numpy()), settings))
+        for point in points:
+            settings.append(self._unasked(choices.setting(point), settings, choices))
         predicted = self.predict(settings) if self._has_model() else [None] * count
         observations, suggestions = self._observations, []
         for setting, expected in zip(settings, predicted, strict=True):
@@ -297,32 +305,36 @@ class Optimizer:
         self._observations = observations
         return suggestions
 
-    def _unasked(self, setting: dict[str, Known], before: Sequence[dict[str, Known]]) -> dict[str, Known]:
+    def _unasked(
+        self, setting: dict[str, Known], before: Sequence[dict[str, Known]], choices: Choices
+    ) -> dict[str, Known]:
         """The setting, or where rounding has made it one that is pending or in the same batch, another one."""
         asked = [*(dict(row.asked) for row in self._observations.pending), *before]
         if setting not in asked:
             return setting
-        spare = candidates.space_filling(self.space, propose.SPARE, seed=self._seed_of_all_rows)
-        others = [self.space.setting(place) for place in spare.numpy()]
+        others = [choices.setting(point) for point in choices.spread(propose.SPARE, seed=self._seed_of_all_rows)]
         return next((other for other in others if other not in asked), setting)
 
     def _has_model(self) -> bool:
         """Whether the method learns, and has enough rows to."""
         return self.method.acquisition is not None and self._learn().enough
 
-    def _next_places(self, count: int) -> tuple[list[Tensor], str]:
+    def _next_points(self, count: int, choices: Choices) -> tuple[list[Tensor], str]:
         """Where to experiment next, and a note if the method could not say."""
         rows, acquisition, pending = len(self._observations.rows), self.method.acquisition, self._pending_places()
         if acquisition is None:
-            return propose.uniform(self.space, pending, count=count, first=rows, seed=self.seed), ""
+            return propose.uniform(choices, pending, count=count, first=rows, seed=self.seed), ""
         fit = self._learn()
         if not fit.enough:
-            places = propose.space_filling(fit, pending, count=count, first=rows, seed=self.seed)
+            points = propose.space_filling(fit, pending, count=count, first=rows, seed=self.seed, choices=choices)
             note = propose.too_few(fit, self.method)
             logger.info(note)
-            return places, note
+            return points, note
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
-        return propose.promising(fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=self.seed), ""
+        points = propose.promising(
+            fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=self.seed, choices=choices
+        )
+        return points, ""
 
     def _learn(self) -> Fit:
         """What the rows that were tried say; learned once for each state of the table."""
@@ -347,13 +359,19 @@ class Optimizer:
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
-    @_single_threaded
-    def best(self) -> Best:
+    def best(self, *, given: Mapping[str, object] | None = None) -> Best:
         """The setting with the best posterior mean over all worlds, beside the best outcome seen.
+
+        Args:
+            given: The values of parameters that are not to be chosen, by name.
 
         Returns:
             A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
         """
+        return self._best(self._choices(given))
+
+    @_single_threaded
+    def _best(self, choices: Choices) -> Best:
         rows = self._observations.rows
         done = [place for place, row in enumerate(rows) if row.tried and len(row.outcomes) == len(self.outcomes)]
         if not done:
@@ -365,17 +383,18 @@ class Optimizer:
         )
         weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
-            return self._recommend(done[int(merits[:, 0].argmax())], weights[0])
-        return self._front(done, merits, weights)
+            return self._recommend(choices, done[int(merits[:, 0].argmax())], weights[0])
+        return self._front(choices, done, merits, weights)
 
-    def _recommend(self, place: int, weights: Tensor, shortlist: Tensor | None = None) -> Best:
+    def _recommend(self, choices: Choices, place: int, weights: Tensor, shortlist: Tensor | None = None) -> Best:
         """The setting recommended for a trade-off, beside the row seen, which is called by its place."""
         seen = self._observations.rows[place]
         setting: dict[str, Known] | None = None
         predicted, note = None, ""
         if self._has_model():
-            best = recommended(self._learn(), weights, seed=self._seed_of_all_rows, shortlist=shortlist)
-            setting = self.space.setting(best.numpy())
+            seed = self._seed_of_all_rows
+            best = recommended(self._learn(), weights, seed=seed, shortlist=shortlist, choices=choices)
+            setting = choices.setting(best)
             predicted = self.predict([setting])[0]
         else:
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
@@ -383,10 +402,12 @@ class Optimizer:
             note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
             if self.space.broken(known):
                 note = "no model, and the best row seen breaks a constraint"
+            if setting and choices.given.items() - setting.items():
+                setting, note = None, "no model, and the best row seen has other values than those given"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place)
 
-    def _front(self, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
+    def _front(self, choices: Choices, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.
 
         merits: (r, J), weights: (w, J)
@@ -394,10 +415,10 @@ class Optimizer:
         span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
         found, shortlist = [], None
         if self._has_model():
-            shortlist = shortlist_of(self._learn(), weights, seed=self._seed_of_all_rows)
+            shortlist = shortlist_of(self._learn(), weights, choices, seed=self._seed_of_all_rows)
         for each in weights:
             seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
-            found.append(self._recommend(seen, each, shortlist))
+            found.append(self._recommend(choices, seen, each, shortlist))
         usable = [best for best in found if best.setting is not None]
         if not usable:
             return Front(**vars(found[-1]))

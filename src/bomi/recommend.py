@@ -14,6 +14,8 @@ from torch import Tensor
 from bomi.learning import Fit
 from bomi.search import acquisition, candidates
 from bomi.search.candidates import Score
+from bomi.search.choices import Choices
+from bomi.search.outlook import Outlook
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
@@ -30,33 +32,39 @@ def trade_offs(outcomes: int) -> Tensor:
     return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
 
 
-def recommended(fit: Fit, weights: Tensor, *, seed: int, shortlist: Tensor | None = None) -> Tensor:
-    """The place with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (J,) -> (d,)"""
+def recommended(
+    fit: Fit, weights: Tensor, *, seed: int, shortlist: Tensor | None = None, choices: Choices | None = None
+) -> Tensor:
+    """The point with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (J,) -> (r,)"""
+    choices = choices or Choices(fit.table.space)
+    outlook = fit.choosing(choices)
 
     def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(fit, points)
+        merits = _relative_merits(outlook, points)
         return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
 
-    space = fit.table.space
-    return candidates.maximize(score, space, seed=seed, starts=fit.good_rows, shortlist=shortlist)
+    starts = choices.points(fit.good_rows)
+    return candidates.maximize(score, choices.left, seed=seed, starts=starts, shortlist=shortlist)
 
 
-def shortlist_of(fit: Fit, weights: Tensor, *, seed: int) -> Tensor | None:
-    """Points that are good for one trade-off or another.  (w, J) -> (r, d)"""
+def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, *, seed: int) -> Tensor | None:
+    """Points that are good for one trade-off or another.  (w, J) -> (s, r)"""
+    outlook = fit.choosing(choices)
 
     def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(fit, points)
+        merits = _relative_merits(outlook, points)
         each = torch.stack([acquisition.chebyshev(merits, one) for one in weights])  # (w, m)
         return (each - each.amax(-1, keepdim=True)).amax(0)
 
     scores: list[Score] = [score]
-    return candidates.shortlist_of(scores, fit.table.space, seed=seed, starts=fit.good_rows, most=candidates.SHORTLIST)
+    starts = choices.points(fit.good_rows)
+    return candidates.shortlist_of(scores, choices.left, seed=seed, starts=starts, most=candidates.SHORTLIST)
 
 
-def _relative_merits(fit: Fit, points: Tensor) -> Tensor:
+def _relative_merits(outlook: Outlook, points: Tensor) -> Tensor:
     """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
-    tried = fit.outlook.tried.mean(0)  # (r, J)
-    return (fit.outlook.merits(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
+    tried = outlook.tried.mean(0)  # (r, J)
+    return (outlook.merits(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
 
 
 def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:

@@ -76,6 +76,7 @@ def suggest(
     campaign: Path | None = None,
     *,
     count: int = 1,
+    given: Mapping[str, object] | None = None,
     append: bool = False,
     seed: int = 0,
     done: Callable[[int], None] = lambda number: None,
@@ -90,7 +91,7 @@ def suggest(
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None
         loaded = study(held.experiments if held else read_experiments(table, known), seed=seed)
-        advices = advise(loaded, count, done)
+        advices = advise(loaded, count, done, given=given)
         if held is None:
             return advices
         ids = held.append([advice.suggestion for advice in advices])
@@ -100,12 +101,18 @@ def suggest(
     ]
 
 
-def advise(loaded: LoadedTable, count: int = 1, done: Callable[[int], None] = lambda number: None) -> list[Advice]:
+def advise(
+    loaded: LoadedTable,
+    count: int = 1,
+    done: Callable[[int], None] = lambda number: None,
+    *,
+    given: Mapping[str, object] | None = None,
+) -> list[Advice]:
     """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
     optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
-    expected = _best(optimizer)
+    expected = _best(optimizer, given)
     advices = []
-    for number, suggestion in enumerate(optimizer.ask(count), 1):
+    for number, suggestion in enumerate(optimizer.ask(count, given=given), 1):
         numbers = loaded.experiments.numbers
         near = insight.nearest(optimizer, suggestion)
         line = numbers[near.row] if near is not None and near.row < len(numbers) else None
@@ -114,10 +121,10 @@ def advise(loaded: LoadedTable, count: int = 1, done: Callable[[int], None] = la
     return advices
 
 
-def _best(optimizer: Optimizer) -> Best | None:
+def _best(optimizer: Optimizer, given: Mapping[str, object] | None) -> Best | None:
     """What is best so far, if there is an outcome."""
     try:
-        return optimizer.best()
+        return optimizer.best(given=given)
     except TableError:
         return None
 
@@ -143,9 +150,9 @@ class Recommendation:
         return self.best.seen_at
 
 
-def recommend(loaded: LoadedTable) -> list[Recommendation]:
+def recommend(loaded: LoadedTable, *, given: Mapping[str, object] | None = None) -> list[Recommendation]:
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
-    best = loaded.optimizer.best()
+    best = loaded.optimizer.best(given=given)
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
     seen = [(choice, choice.seen_row) for choice in choices]
     return [Recommendation(choice, loaded.experiments.numbers[row]) for choice, row in seen if row is not None]

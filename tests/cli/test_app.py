@@ -121,6 +121,17 @@ def test_pending_suggestions_are_not_suggested_again(bomi, lab):
     assert first != second
 
 
+def test_values_that_are_given_today(bomi, lab):
+    given = ("--given", "quench=oil", "--given", "temperature=180 °C")
+    code, out, _ = bomi("suggest", "lab.csv", *given, "--append", "--format", "json")
+    assert code == 0
+    (one,) = json.loads(out)
+    assert (one["setting"]["quench"], one["setting"]["temperature"]) == ("oil", 180)
+    assert list(csv.DictReader(io.StringIO(lab.read_text("utf-8"))))[-1]["asked.quench"] == "oil"
+    setting = json.loads(bomi("best", "lab.csv", *given, "--format", "json")[1])["recommended"]["setting"]
+    assert (setting["quench"], setting["temperature"]) == ("oil", 180)
+
+
 def test_a_suggestion_is_withdrawn(bomi, lab):
     lines = lab.read_text().splitlines()
     bomi("suggest", "lab.csv", "-n", 2, "--append")
@@ -251,6 +262,10 @@ MISTAKES = [
     (["plot", "header.csv"], "no figure of outcomes"),
     (["init", "text.csv", "-c", "x.toml"], "no column of numbers"),
     *(([command, "bad.csv"], HOT) for command in ("check", "suggest", "gaps", "best", "plot")),
+    (["suggest", "lab.csv", "--given", "quench"], "--given needs a parameter and its value, such as humidity=41"),
+    (["suggest", "lab.csv", "--given", "quench=oil", "--given", "quench=air"], "--given has two values for 'quench'"),
+    (["suggest", "lab.csv", "--append", "--given", "time=200"], "parameter 'time': 200 is out of bounds [0.5, 100]"),
+    (["best", "lab.csv", "--given", "quenh=oil"], "did you mean 'quench'?"),
     (["suggest", "bad.csv", "--append"], "bad.csv: and 1 more problems"),
 ]
 

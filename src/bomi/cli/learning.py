@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bomi.cli.console import say, working
-from bomi.cli.options import Config, Format, Seed, Shape, Table
+from bomi.cli.options import Config, Format, Given, Seed, Shape, Table, read_given
 from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
 from bomi.errors import BomiError
 from bomi.results import by_name
@@ -23,16 +23,24 @@ def suggest(
     append: Annotated[
         bool, typer.Option("--append", help="Add them to the table as rows that await their outcome.")
     ] = False,
+    given: Given = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
 ) -> None:
     """The next experiments to run, what to expect of each, and why."""
+    known = read_given(given)
     with working("learning from the table") as update:
         from bomi import workflow
 
         advices = workflow.suggest(
-            table, campaign, count=count, append=append, seed=seed, done=lambda n: update(f"suggested {n} of {count}")
+            table,
+            campaign,
+            count=count,
+            given=known,
+            append=append,
+            seed=seed,
+            done=lambda n: update(f"suggested {n} of {count}"),
         )
     told = [(advice.suggestion, advice.why) for advice in advices]
     if shape is Format.table:
@@ -73,13 +81,16 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         say("the most uncertain first: this method does not say what a gap is worth")
 
 
-def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
+def best(
+    table: Table, given: Given = None, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table
+) -> None:
     """The recommended setting with what to expect of it, beside the best row so far."""
+    known = read_given(given)
     with working("learning from the table"):
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
-        found = workflow.recommend(study)
+        found = workflow.recommend(study, given=known)
     outcomes = study.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []

@@ -336,8 +336,25 @@ def _read_setting(space: Space, setting: object, what: str) -> dict[str, Known]:
     missing = [name for name in space.names if name not in setting]
     if missing:
         raise TableError(f"{what} lacks {', '.join(map(repr, missing))}")
+    return _read_values(space, setting, what)
+
+
+def read_given(space: Space, given: object) -> dict[str, Known]:
+    """The values that some parameters are given, each inside its bounds; none without any."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TableError(f"`given` must be a mapping of parameter to value, but got {shown(given)}")
+    check_parameters(space, given, "`given`")
+    return _read_values(space, given, "`given`")
+
+
+def _read_values(space: Space, setting: Mapping[str, object], what: str) -> dict[str, Known]:
+    """Plain values of parameters inside their bounds."""
     found: dict[str, Known] = {}
     for name, parameter in space.parameters.items():
+        if name not in setting:
+            continue
         try:
             cell = read_cell(parameter, setting[name], keep_outside=True)
         except CellError as error:

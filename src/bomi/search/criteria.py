@@ -47,12 +47,11 @@ class UpperConfidenceBound:
         """mean_q UCB_q + beta_alpha std_q UCB_q, of a single outcome; weighted by the chance to succeed."""
         exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))
         disagreement = exploration if self.beta_alpha is None else self.beta_alpha
-        ((model, aim),) = zip(outlook.models, outlook.aims, strict=True)
+        (aim,) = outlook.aims
 
         def score(points: Tensor) -> Tensor:
-            mean, variance = model.moments(points)
-            merit = acquisition.merit(mean, aim)
-            bound = acquisition.ucb_mi(merit, variance.sqrt(), exploration, disagreement)
+            ((mean, sd),) = outlook.moments(points)
+            bound = acquisition.ucb_mi(acquisition.merit(mean, aim), sd, exploration, disagreement)
             return outlook.weigh(bound, points, outlook.tried.min())
 
         return score
@@ -74,7 +73,7 @@ class ExpectedImprovement:
             gain = acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
             if outlook.success is None:
                 return acquisition.log_mean(gain)
-            log_chance = outlook.success.log_chance(points)
+            log_chance = outlook.log_chance(points)
             return acquisition.log_mean(gain + log_chance) + acquisition.infeasibility_penalty(log_chance.exp().mean(0))
 
         return score
@@ -104,10 +103,10 @@ class Botorch:
             made(mixture.baseline[:1])  # some draw their samples when first called
 
         def score(points: Tensor) -> Tensor:
-            value = torch.cat([made(part.unsqueeze(-2)) for part in points.split(_TOGETHER)])
+            value = torch.cat([made(part.unsqueeze(-2)) for part in outlook.places(points).split(_TOGETHER)])
             if outlook.success is None:
                 return value
-            return value + acquisition.infeasibility_penalty(outlook.success.log_chance(points).exp().mean(0))
+            return value + acquisition.infeasibility_penalty(outlook.log_chance(points).exp().mean(0))
 
         return score
 

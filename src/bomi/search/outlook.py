@@ -14,6 +14,7 @@ from torch import Tensor
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success
 from bomi.search import acquisition
+from bomi.search.choices import Choices
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Outlook:
     aims: tuple[float | None, ...]
     tried: Tensor  # (Q, r, J) the expected merits of what was tried, or is conditioned on
     success: Success | None = None  # None where nothing has failed
+    choices: Choices | None = None  # what points are points of; None for the whole cube
 
     @classmethod
     def of(
@@ -37,31 +39,50 @@ class Outlook:
         ]
         return cls(tuple(models), tuple(aims), _merits(tried, aims), success)
 
+    def choosing(self, choices: Choices, rows: Tensor) -> Outlook:
+        """Where points are what there is to choose; what was tried is what it would give today.  rows: (Q, r, d)"""
+        if choices.all:
+            return self
+        today = choices.today(rows)
+        tried = [model.moments(today)[0] for model in self.models]
+        return replace(self, tried=_merits(tried, self.aims), choices=choices)
+
+    def places(self, points: Tensor) -> Tensor:
+        """Where points are in the whole cube.  (m, r) -> (m, d)"""
+        return points if self.choices is None else self.choices.places(points)
+
     def moments(self, points: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Mean and standard deviation of each outcome in each world.  (m, d) -> J times (Q, m), (Q, m)"""
-        return [(mean, variance.sqrt()) for mean, variance in (model.moments(points) for model in self.models)]
+        """Mean and standard deviation of each outcome in each world.  (m, r) -> J times (Q, m), (Q, m)"""
+        places = self.places(points)
+        return [(mean, variance.sqrt()) for mean, variance in (model.moments(places) for model in self.models)]
+
+    def log_chance(self, points: Tensor) -> Tensor:
+        """log of the chance to succeed, in each world.  (m, r) -> (Q, m)"""
+        assert self.success is not None
+        return self.success.log_chance(self.places(points))
 
     def worlds(self) -> list[Outlook]:
         """Each world alone."""
         models = zip(*(model.worlds() for model in self.models), strict=True)
         success = [None] * len(self.tried) if self.success is None else self.success.worlds()
         parts = zip(models, self.tried.split(1), success, strict=True)
-        return [Outlook(own, self.aims, tried, chance) for own, tried, chance in parts]
+        return [Outlook(own, self.aims, tried, chance, self.choices) for own, tried, chance in parts]
 
     def weigh(self, score: Tensor, points: Tensor, worst: Tensor | float) -> Tensor:
         """p score + (1 - p) worst, with p the chance to succeed; unlikely points last.  (m,) -> (m,)"""
         if self.success is None:
             return score
-        chance = self.success.log_chance(points).exp().mean(0)
+        chance = self.log_chance(points).exp().mean(0)
         return chance * score + (1 - chance) * worst + acquisition.infeasibility_penalty(chance)
 
     def condition_on(self, points: Tensor) -> Outlook:
-        """As if the points had been tried and each world had been right about them.  (m, d)"""
+        """As if the points had been tried and each world had been right about them.  (m, r)"""
+        places = self.places(points)
         with torch.no_grad():
-            expected = [model.moments(points)[0] for model in self.models]
+            expected = [model.moments(places)[0] for model in self.models]
         return replace(
             self,
-            models=tuple(model.condition_on(points) for model in self.models),
+            models=tuple(model.condition_on(places) for model in self.models),
             tried=torch.cat([self.tried, _merits(expected, self.aims)], 1),
         )
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomi.errors import SpaceError, shown
+from bomi.space import cells
 from bomi.space.cells import Cell, Known
 from bomi.space.linear import Linear
 from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
@@ -113,6 +114,12 @@ class Space:
         """The place of a setting in the cube.  (d,)"""
         return np.array([u for name, p in self.parameters.items() for u in p.to_unit(values[name])])
 
+    def place(self, values: Mapping[str, Cell]) -> Array:
+        """The place of a setting in the cube as far as it is known, NaN elsewhere.  (d,)"""
+        known = {name: value for name, value in values.items() if isinstance(value, Known)}
+        parts = (p.to_unit(known[name]) if name in known else [np.nan] * p.width for name, p in self.parameters.items())
+        return np.array([u for part in parts for u in part])
+
     def from_unit(self, place: Array) -> dict[str, Known]:
         """The setting at a place of the cube."""
         return {
@@ -134,6 +141,19 @@ class Space:
     def expand(self, places: Array) -> Array:
         """Positions of [0, 1]^p, one for each parameter, as admissible places of the cube.  (..., p) -> (..., d)"""
         return np.concatenate([p.expand(places[..., j]) for j, p in enumerate(self.parameters.values())], axis=-1)
+
+    def rest(self, given: Mapping[str, Known]) -> Space:
+        """What is left to choose once some parameters have a value; what they leave of the constraints still holds."""
+        left = {name: parameter for name, parameter in self.parameters.items() if name not in given}
+        if not left:
+            raise SpaceError("every parameter is given: nothing is left to choose")
+        said = ", ".join(f"{name} = {cells.text(value)}" for name, value in given.items())
+        if broken := self.broken(given):
+            raise SpaceError(f"{said} breaks the constraint {broken[0]}")
+        try:
+            return Space(left, constraints=[one for each in self.constraints if (one := each.given(given))])
+        except SpaceError as error:
+            raise SpaceError(f"with {said}, {error}") from None
 
     # --- constraints -----------------------------------------------------------------------------------------------
 
