@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, overload
 
 import numpy as np
 import torch
@@ -17,8 +17,8 @@ from bomi import propose
 from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import read_given, read_places, read_settings
-from bomi.errors import BomiError, MethodError, TableError, shown
+from bomi.data.reading import read_candidates, read_given, read_places, read_settings
+from bomi.errors import BomiError, MethodError, SuggestionError, TableError, shown
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform
 from bomi.learning import Fit, draw_seed, learn, table_of
@@ -29,11 +29,11 @@ from bomi.names import DEFAULT
 from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
 from bomi.results import Best, Front, GapDraws, Predicted, Prediction, Suggestion, by_name, html_table
 from bomi.search import acquisition as scores
-from bomi.search.choices import Choices
+from bomi.search.choices import Choices, Listed
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
 from bomi.space import RESERVED, TAKEN, Array, Space
 from bomi.space.cells import Known
-from bomi.space.numbers import LARGEST, whole_number
+from bomi.space.numbers import LARGEST, unwrapped, whole_number
 from bomi.threads import single_threaded
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ MOST = 10_000  # suggestions at a time
 
 logger = logging.getLogger(__name__)
 
+Candidates: TypeAlias = "pd.DataFrame | Sequence[Mapping[str, object]]"
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -258,24 +259,41 @@ class Optimizer:
     # --- asking ----------------------------------------------------------------------------------------------------
 
     @overload
-    def ask(self, *, given: Mapping[str, object] | None = None) -> Suggestion: ...
+    def ask(
+        self, *, given: Mapping[str, object] | None = ..., candidates: Candidates | None = ..., replacement: bool = ...
+    ) -> Suggestion: ...
 
     @overload
-    def ask(self, count: int, *, given: Mapping[str, object] | None = None) -> list[Suggestion]: ...
+    def ask(
+        self,
+        count: int,
+        *,
+        given: Mapping[str, object] | None = ...,
+        candidates: Candidates | None = ...,
+        replacement: bool = ...,
+    ) -> list[Suggestion]: ...
 
     def ask(
-        self, count: int | None = None, *, given: Mapping[str, object] | None = None
+        self,
+        count: int | None = None,
+        *,
+        given: Mapping[str, object] | None = None,
+        candidates: Candidates | None = None,
+        replacement: bool = True,
     ) -> Suggestion | list[Suggestion]:
         """The next experiment; it is pending until told or withdrawn, and taken into account meanwhile.
 
         Args:
             count: How many experiments to run side by side; left out, it is one.
             given: The values of parameters that are not to be chosen today, by name.
+            candidates: A list to choose from: a table, or mappings of parameter to value. A blank is a gap. The
+                suggestion's `candidate` is its place in the list, from 0.
+            replacement: False leaves out the candidates that have been tried already.
 
         Returns:
             A `Suggestion`; a list of them if `count` is given.
         """
-        choices = self._choices(given)
+        choices = self._choices(given, candidates, replacement)
         if count is None:
             return self._ask(1, choices)[0]
         number = whole_number(count)
@@ -285,9 +303,18 @@ class Optimizer:
             )
         return self._ask(number, choices)
 
-    def _choices(self, given: object) -> Choices:
+    def _choices(self, given: object, candidates: object = None, replacement: object = True) -> Choices:
         """What there is to choose from."""
-        return Choices(self.space, read_given(self.space, given))
+        known = read_given(self.space, given)
+        if not isinstance(unwrapped(replacement), bool):
+            raise BomiError(f"replacement must be True or False, but got {shown(replacement)}")
+        if candidates is None:
+            if not replacement:
+                raise BomiError("replacement goes with candidates, a list to choose from")
+            return Choices(self.space, known)
+        rows = [row for row in self._observations.rows if not (row.pending or replacement)]
+        tried = [row.asked or _known(row) for row in rows if row.asked or row.complete]
+        return Listed.of(self.space, read_candidates(self.space, candidates, known), known, tried)
 
     @_single_threaded
     def _ask(self, count: int, choices: Choices) -> list[Suggestion]:
@@ -296,11 +323,12 @@ class Optimizer:
         settings: list[dict[str, Known]] = []
         for point in points:
             settings.append(self._unasked(choices.setting(point), settings, choices))
-        predicted = self.predict(settings) if self._has_model() else [None] * count
+        predicted = self._predict(self.space.places(settings)) if self._has_model() else [None] * count
         observations, suggestions = self._observations, []
-        for setting, expected in zip(settings, predicted, strict=True):
-            suggestion = Suggestion(observations.fresh_id(), setting, expected, note)
-            observations = observations.add([Row(dict(setting), asked=dict(setting), id=suggestion.id)])
+        for point, setting, expected in zip(points, settings, predicted, strict=True):
+            suggestion = Suggestion(observations.fresh_id(), setting, expected, note, choices.candidate(point))
+            recorded = {name: setting.get(name) for name in self.space.names}
+            observations = observations.add([Row(recorded, asked=dict(setting), id=suggestion.id)])
             suggestions.append(suggestion)
         self._observations = observations
         return suggestions
@@ -310,7 +338,7 @@ class Optimizer:
     ) -> dict[str, Known]:
         """The setting, or where rounding has made it one that is pending or in the same batch, another one."""
         asked = [*(dict(row.asked) for row in self._observations.pending), *before]
-        if setting not in asked:
+        if setting not in asked or choices.listed is not None:
             return setting
         others = [choices.setting(point) for point in choices.spread(propose.SPARE, seed=self._seed_of_all_rows)]
         return next((other for other in others if other not in asked), setting)
@@ -322,6 +350,11 @@ class Optimizer:
     def _next_points(self, count: int, choices: Choices) -> tuple[list[Tensor], str]:
         """Where to experiment next, and a note if the method could not say."""
         rows, acquisition, pending = len(self._observations.rows), self.method.acquisition, self._pending_places()
+        if choices.listed is not None and (free := len(choices.listed) - len(choices.taken(pending))) < count:
+            raise SuggestionError(
+                f"only {free} of {len(choices.listed)} candidates are left to ask for, not {count}: the others are "
+                "pending; ask for fewer, tell their outcomes, or withdraw those that will not be run"
+            )
         if acquisition is None:
             return propose.uniform(choices, pending, count=count, first=rows, seed=self.seed), ""
         fit = self._learn()
@@ -345,13 +378,12 @@ class Optimizer:
         return self._fit
 
     def _pending_places(self) -> Tensor:
-        """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
-        places = []
-        for row in self._observations.pending:
-            known = {**row.asked, **{name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)}}
-            if len(known) == len(self.space):
-                places.append(self.space.to_unit(known))
-        return torch.from_numpy(np.array(places).reshape(-1, self.space.dim))
+        """The pending experiments whose inputs, or what was asked, are known; NaN in what is open of these.  (m, d)"""
+        each = [({**row.asked, **_known(row)}, row.asked) for row in self._observations.pending]
+        known = [
+            here for here, asked in each if len(here) == len(self.space) or (asked and here.keys() == asked.keys())
+        ]
+        return torch.from_numpy(self.space.places(known))
 
     @property
     def _seed_of_all_rows(self) -> int:
@@ -359,16 +391,17 @@ class Optimizer:
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
-    def best(self, *, given: Mapping[str, object] | None = None) -> Best:
+    def best(self, *, given: Mapping[str, object] | None = None, candidates: Candidates | None = None) -> Best:
         """The setting with the best posterior mean over all worlds, beside the best outcome seen.
 
         Args:
             given: The values of parameters that are not to be chosen, by name.
+            candidates: A list to choose from, as for `ask`.
 
         Returns:
             A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
         """
-        return self._best(self._choices(given))
+        return self._best(self._choices(given, candidates))
 
     @_single_threaded
     def _best(self, choices: Choices) -> Best:
@@ -395,15 +428,15 @@ class Optimizer:
             seed = self._seed_of_all_rows
             best = recommended(self._learn(), weights, seed=seed, shortlist=shortlist, choices=choices)
             setting = choices.setting(best)
-            predicted = self.predict([setting])[0]
+            predicted = self._predict(self.space.places([setting]))[0]
         else:
-            known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
+            known = _known(seen)
             setting = known if len(known) == len(self.space) and not self.space.broken(known) else None
             note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
             if self.space.broken(known):
                 note = "no model, and the best row seen breaks a constraint"
-            if setting and choices.given.items() - setting.items():
-                setting, note = None, "no model, and the best row seen has other values than those given"
+            if setting and (choices.given.items() - setting.items() or choices.listed is not None):
+                setting, note = None, "no model, and the best row seen is not among what there is to choose from"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place)
 
@@ -423,9 +456,9 @@ class Optimizer:
         if not usable:
             return Front(**vars(found[-1]))
         if self._has_model():
-            places = np.array([self.space.to_unit(best.setting or {}) for best in usable])
+            places = torch.from_numpy(self.space.places([best.setting or {} for best in usable]))
             with torch.no_grad():
-                expected = self._learn().outlook.merits(torch.from_numpy(places))
+                expected = self._learn().outlook_at(places).merits(places)
         else:
             seen_outcomes = [by_name(best.seen, self.outcomes) for best in usable]
             expected = torch.tensor([[one.merit(each[one.name]) for one in self.objectives] for each in seen_outcomes])
@@ -452,22 +485,24 @@ class Optimizer:
             A `Prediction`, or of several outcomes a mapping of name to `Prediction`; a list of these for several
             settings.
         """
-        places = self._places(settings)
-        each = {
-            name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self.expected(places, name), strict=True)]
-            for name in self.outcomes
-        }
-        found: list[Predicted] = [
-            dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)
-        ]
-        if len(each) == 1:
-            found = list(each[self.outcomes[0]])
+        found = self._predict(self._places(settings))
         return found[0] if isinstance(settings, Mapping) else found
 
+    def _predict(self, places: Array) -> list[Predicted]:
+        """What the worlds expect at places of the unit cube.  (m, d), NaN for what is not known"""
+        each = {
+            name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self._expected(places, name), strict=True)]
+            for name in self.outcomes
+        }
+        if len(each) == 1:
+            return list(each[self.outcomes[0]])
+        return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
+
     def _places(self, settings: object) -> Array:
-        """The places of settings in the unit cube.  (m, d)"""
-        found = [self.space.to_unit(setting) for setting in read_settings(self.space, settings)]
-        return np.array(found).reshape(-1, self.space.dim)
+        """The places of settings in the unit cube; a suggestion may have gaps.  (m, d)"""
+        each = [settings] if isinstance(settings, Mapping) else settings
+        own = isinstance(each, Sequence) and all(isinstance(one, Suggestion) for one in each)
+        return self.space.places(read_settings(self.space, settings, whole=not own))
 
     def _outcome(self, name: object) -> int:
         """Which outcome has a name, from 0; the first without one."""
@@ -481,15 +516,20 @@ class Optimizer:
 
         The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
         """
-        places = read_places(self.space, places)
-        model, transform = self.learned(outcome)
+        return self._expected(read_places(self.space, places), outcome)
+
+    @_single_threaded
+    def _expected(self, places: Array, outcome: str | None) -> tuple[Array, Array]:
+        j = self._outcome(outcome)
+        transform = self._modelled().transforms[j]
         if not len(places):
             return np.zeros(0), np.zeros(0)
+        points = torch.from_numpy(places)
         with torch.no_grad():
-            means, variances = model.moments(torch.from_numpy(places))
-        total = variances.mean(0) + means.var(0, correction=0)
+            means, sds = self._modelled().outlook_at(points).moments(points)[j]
+        total = sds.square().mean(0) + means.var(0, correction=0)
         mean, sd = transform.to_prediction(means.mean(0), total.sqrt())
-        sign = self.objectives[self._outcome(outcome)].sign
+        sign = self.objectives[j].sign
         return sign * mean.numpy(), sd.numpy()
 
     @_single_threaded
@@ -525,11 +565,12 @@ class Optimizer:
     @_single_threaded
     def _chances(self, places: Array) -> list[float]:
         """The chance of each place to succeed.  (m, d)"""
-        success = self._modelled().outlook.success
-        if success is None:
+        points = torch.from_numpy(places)
+        outlook = self._modelled().outlook_at(points)
+        if outlook.success is None:
             return [1.0] * len(places)
         with torch.no_grad():
-            chances: list[float] = success.log_chance(torch.from_numpy(places)).exp().mean(0).tolist()
+            chances: list[float] = outlook.log_chance(points).exp().mean(0).tolist()
         return chances
 
     def _modelled(self) -> Fit:
@@ -600,6 +641,11 @@ class Optimizer:
             A table that `tell` takes back.
         """
         return self._observations.frame()
+
+
+def _known(row: Row) -> dict[str, Known]:
+    """The inputs of a row that are known exactly."""
+    return {name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)}
 
 
 def _suggested(experiment: object) -> str | None:

@@ -38,6 +38,7 @@ def promising(
     outlook = fit.choosing(choices, pending)
     starts, taken = choices.points(fit.good_rows), choices.taken(pending)
     shortlist: Tensor | None = None
+    listed = choices.listed
     places: list[Tensor] = []
 
     def score(outlook: Outlook, k: int) -> Score:
@@ -46,7 +47,9 @@ def promising(
     for k in range(count):
         per_world = [score(each, k) for each in outlook.worlds()]
         own_seed = draw_seed(seed, first_seed + k)
-        if k % candidates.SHARED_BY == 0 and count > 1:
+        if k % candidates.SHARED_BY == 0 and choices.listed is not None:
+            listed = candidates.shortlist_of_list(choices.listed, per_world)
+        elif k % candidates.SHARED_BY == 0 and count > 1:
             shortlist = search.shortlist(per_world, choices.left, seed=own_seed, starts=starts)
         task = Task(
             score(outlook, k),
@@ -58,7 +61,7 @@ def promising(
             within=choices.region(search.region(fit.table, fit.completed, t + k)),
             shortlist=shortlist,
         )
-        place = search.maximize(task)
+        place = search.maximize(task) if listed is None else candidates.best_listed(task.score, listed, task.taken)
         places.append(place)
         if k + 1 < count:
             outlook = outlook.condition_on(place[None])

@@ -39,16 +39,24 @@ def recommended(
     choices = choices or Choices(fit.table.space)
     outlook = fit.choosing(choices)
 
-    def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(outlook, points)
-        return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
+    def score_of(outlook: Outlook) -> Score:
+        def score(points: Tensor) -> Tensor:
+            merits = _relative_merits(outlook, points)
+            return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
 
+        return score
+
+    if choices.listed is not None:
+        per_world = [score_of(world) for world in outlook.worlds()]
+        return candidates.best_listed(score_of(outlook), choices.listed, per_world=per_world)
     starts = choices.points(fit.good_rows)
-    return candidates.maximize(score, choices.left, seed=seed, starts=starts, shortlist=shortlist)
+    return candidates.maximize(score_of(outlook), choices.left, seed=seed, starts=starts, shortlist=shortlist)
 
 
 def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, *, seed: int) -> Tensor | None:
-    """Points that are good for one trade-off or another.  (w, J) -> (s, r)"""
+    """Points that are good for one trade-off or another; None of a list.  (w, J) -> (s, r)"""
+    if choices.listed is not None:
+        return None
     outlook = fit.choosing(choices)
 
     def score(points: Tensor) -> Tensor:
@@ -76,7 +84,8 @@ def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
     if len(draws.inputs) < FEWEST_DRAWS:
         return None
     even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
-    points = torch.cat([fit.good_rows, recommended(fit, even, seed=seed)[None]])
+    best = recommended(fit, even, seed=seed)[None]
+    points = torch.cat([fit.good_rows, fit.choosing(Choices(fit.table.space)).places(best).flatten(0, 1)])
     found: list[list[Tensor]] = [[] for _ in fit.aims]
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         for j, (model, aim) in enumerate(zip(fit.models_of(draws.select(some)), fit.aims, strict=True)):

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bomi.analysis import insight
-from bomi.campaign import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
+from bomi.campaign import (
+    Campaign,
+    Experiments,
+    Ledger,
+    Library,
+    campaign_path,
+    ledger,
+    read_experiments,
+    read_library,
+)
 from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
 from bomi.errors import TableError
@@ -77,12 +86,15 @@ def suggest(
     *,
     count: int = 1,
     given: Mapping[str, object] | None = None,
+    candidates: Path | None = None,
+    replacement: bool | None = None,
     append: bool = False,
     seed: int = 0,
     done: Callable[[int], None] = lambda number: None,
 ) -> list[Advice]:
     """The next experiments; with `append` they are added to the table as pending rows.
 
+    They are chosen from a list if `candidates`, or the campaign, names a file.
     While appending, the table is held from reading to writing: who asks at the same time gets other suggestions.
     """
     if append and not table.exists():
@@ -91,7 +103,7 @@ def suggest(
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None
         loaded = study(held.experiments if held else read_experiments(table, known), seed=seed)
-        advices = advise(loaded, count, done, given=given)
+        advices = advise(loaded, count, done, given=given, candidates=candidates, replacement=replacement)
         if held is None:
             return advices
         ids = held.append([advice.suggestion for advice in advices])
@@ -107,13 +119,21 @@ def advise(
     done: Callable[[int], None] = lambda number: None,
     *,
     given: Mapping[str, object] | None = None,
+    candidates: Path | None = None,
+    replacement: bool | None = None,
 ) -> list[Advice]:
     """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
     optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
-    expected = _best(optimizer, given)
+    library = _library(loaded, candidates, given)
+    frame = _frame(library)
+    expected = _best(optimizer, given, frame)
+    again = loaded.campaign.replacement if replacement is None else replacement
+    numbers = loaded.experiments.numbers
     advices = []
-    for number, suggestion in enumerate(optimizer.ask(count, given=given), 1):
-        numbers = loaded.experiments.numbers
+    for number, found in enumerate(optimizer.ask(count, given=given, candidates=frame, replacement=again), 1):
+        suggestion = found
+        if library is not None and isinstance(found.candidate, int):
+            suggestion = replace(found, candidate=library.labels[found.candidate])
         near = insight.nearest(optimizer, suggestion)
         line = numbers[near.row] if near is not None and near.row < len(numbers) else None
         advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line))
@@ -121,10 +141,23 @@ def advise(
     return advices
 
 
-def _best(optimizer: Optimizer, given: Mapping[str, object] | None) -> Best | None:
+def _library(loaded: LoadedTable, candidates: Path | None, given: Mapping[str, object] | None) -> Library | None:
+    """The list to choose from: the one in a file, or else that of the campaign, which is found from the table."""
+    named = loaded.campaign.candidates
+    path = loaded.experiments.sheet.path.parent / named if candidates is None and named else candidates
+    return None if path is None else read_library(path, loaded.campaign, given or ())
+
+
+def _frame(library: Library | None) -> pd.DataFrame | None:
+    import pandas as pd
+
+    return None if library is None else pd.DataFrame(dict(library.columns), dtype=object)
+
+
+def _best(optimizer: Optimizer, given: Mapping[str, object] | None, candidates: pd.DataFrame | None) -> Best | None:
     """What is best so far, if there is an outcome."""
     try:
-        return optimizer.best(given=given)
+        return optimizer.best(given=given, candidates=candidates)
     except TableError:
         return None
 
@@ -150,9 +183,11 @@ class Recommendation:
         return self.best.seen_at
 
 
-def recommend(loaded: LoadedTable, *, given: Mapping[str, object] | None = None) -> list[Recommendation]:
+def recommend(
+    loaded: LoadedTable, *, given: Mapping[str, object] | None = None, candidates: Path | None = None
+) -> list[Recommendation]:
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
-    best = loaded.optimizer.best(given=given)
+    best = loaded.optimizer.best(given=given, candidates=_frame(_library(loaded, candidates, given)))
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
     seen = [(choice, choice.seen_row) for choice in choices]
     return [Recommendation(choice, loaded.experiments.numbers[row]) for choice, row in seen if row is not None]

@@ -140,7 +140,7 @@ def nearest(optimizer: Optimizer, setting: Mapping[str, Known]) -> Neighbor | No
     rows = [(i, row) for i, row in enumerate(optimizer.observations.rows) if row.complete and row.tried]
     if not rows:
         return None
-    place = optimizer.space.to_unit(setting)
+    place = optimizer.space.place(setting)
     shares = np.array([_shares(optimizer.space, row, place) for _, row in rows])  # (n, p)
     # Ties are broken by the sum of the differences.
     best = min(range(len(rows)), key=lambda i: (shares[i].max(), shares[i].sum()))
@@ -244,9 +244,9 @@ def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, 
 
 
 def _shares(space: Space, row: Row, place: Array) -> list[float]:
-    """How far a complete row is from a point, by parameter."""
-    there = space.to_unit({name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)})
-    return [float(np.abs(there[columns] - place[columns]).max()) for columns in space.columns]
+    """How far a complete row is from a point, by parameter; what is not known of the point is no distance."""
+    apart = np.nan_to_num(np.abs(space.place(row.recorded) - place))
+    return [float(apart[columns].max()) for columns in space.columns]
 
 
 def _distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequence[object] | None) -> str:

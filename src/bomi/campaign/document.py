@@ -24,7 +24,7 @@ DECIMALS = (".", ",")
 _KEYS = {
     "campaign": (
         *("objective", "objectives", "parameters", "constraints", "method"),
-        *("out_of_bounds", "decimal", "unknown", "id", "sheet"),
+        *("out_of_bounds", "decimal", "unknown", "id", "sheet", "candidates", "replacement"),
     ),
     "objective": ("name", "goal", "target", "unit"),
     "one of objectives": ("goal", "target", "unit"),
@@ -48,6 +48,8 @@ class Meaning:
     unknown: tuple[str, ...]
     id_column: str
     sheet: str | None
+    candidates: str | None
+    replacement: bool
 
 
 def meaning(document: Mapping[str, Any]) -> Meaning:
@@ -58,6 +60,7 @@ def meaning(document: Mapping[str, Any]) -> Meaning:
     objectives, method, outside = _objectives(whole), _method(whole), _out_of_bounds(whole)
     decimal = whole.text("decimal", "", ("", *DECIMALS))
     unknown, identity, sheet = _unknown(whole), whole.text("id", IDENTITY), whole.text("sheet", "")
+    candidates, replacement = whole.text("candidates", ""), _replacement(whole)
     specs = whole.section("parameters")
     parameters, constraints = _parameters(specs), _constraints(whole, list(specs.keys))
     if not specs.keys:
@@ -65,7 +68,10 @@ def meaning(document: Mapping[str, Any]) -> Meaning:
     if not faults:
         try:
             space = Space(parameters, constraints=constraints)
-            return Meaning(space, objectives, method, outside, decimal or None, unknown, identity, sheet or None)
+            return Meaning(
+                space, objectives, method, outside, decimal or None, unknown, identity, sheet or None,
+                candidates or None, replacement,
+            )  # fmt: skip
         except SpaceError as error:
             whole.refuse(error)
     raise CampaignError.of(faults)
@@ -173,6 +179,15 @@ def _out_of_bounds(whole: _Section) -> str:
     if value not in OUT_OF_BOUNDS:
         whole.fault(f"out_of_bounds must be {_either(OUT_OF_BOUNDS)}, but got {_shown(value)}", "out_of_bounds")
     return str(value)
+
+
+def _replacement(whole: _Section) -> bool:
+    value = whole.keys.get("replacement", True)
+    if not isinstance(value, bool):
+        whole.fault(f"replacement must be true or false, but got {_shown(value)}", "replacement")
+    elif "replacement" in whole.keys and "candidates" not in whole.keys:
+        whole.fault('replacement goes with candidates = "FILE", a list to choose from', "replacement")
+    return bool(value)
 
 
 def _unknown(whole: _Section) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from bomi.cli.console import say, working
-from bomi.cli.options import Config, Format, Given, Seed, Shape, Table, read_given
+from bomi.cli.options import Candidates, Config, Format, Given, Seed, Shape, Table, read_given
 from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
 from bomi.errors import BomiError
-from bomi.results import by_name
+from bomi.results import Suggestion, by_name
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
 
@@ -24,6 +24,14 @@ def suggest(
         bool, typer.Option("--append", help="Add them to the table as rows that await their outcome.")
     ] = False,
     given: Given = None,
+    candidates: Candidates = None,
+    replacement: Annotated[
+        bool | None,
+        typer.Option(
+            "--replacement/--no-replacement",
+            help="Whether a candidate may be suggested again once it has been tried; if not given, as in the campaign.",
+        ),
+    ] = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
@@ -38,19 +46,30 @@ def suggest(
             campaign,
             count=count,
             given=known,
+            candidates=candidates,
+            replacement=replacement,
             append=append,
             seed=seed,
             done=lambda n: update(f"suggested {n} of {count}"),
         )
     told = [(advice.suggestion, advice.why) for advice in advices]
+    names = dict.fromkeys(name for one, _ in sorted(told, key=lambda each: -len(each[0])) for name in one)
+
+    def named(one: Suggestion) -> dict[str, object]:
+        chosen = {} if one.candidate is None else {"candidate": one.candidate}
+        return {"id": one.id, **chosen}
+
+    def inputs(one: Suggestion) -> dict[str, object]:
+        return {name: one.get(name) for name in names}
+
     if shape is Format.table:
-        show([{"id": one.id, **one, **pairs(one.predicted)} for one, _ in told], shape)
+        show([{**named(one), **inputs(one), **pairs(one.predicted)} for one, _ in told], shape)
         for one, why in told:
             typer.echo(f"{one.id}: {why}")
     else:
-        records = [{"id": one.id, **one, **flat(one.predicted), "why": why} for one, why in told]
+        records = [{**named(one), **inputs(one), **flat(one.predicted), "why": why} for one, why in told]
         document = [
-            {"id": one.id, "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
+            {**named(one), "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
         ]
         show(records, shape, document)
     if append:
@@ -82,7 +101,12 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
 
 
 def best(
-    table: Table, given: Given = None, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table
+    table: Table,
+    given: Given = None,
+    candidates: Candidates = None,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
 ) -> None:
     """The recommended setting with what to expect of it, beside the best row so far."""
     known = read_given(given)
@@ -90,7 +114,7 @@ def best(
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
-        found = workflow.recommend(study, given=known)
+        found = workflow.recommend(study, given=known, candidates=candidates)
     outcomes = study.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []
@@ -100,7 +124,8 @@ def best(
         recorded = {name: _plainly(cell) for name, cell in one.recorded.items()}
         if setting is not None:
             what = f"recommended {place}" if several else "recommended"
-            records.append({"what": what, **setting, **_expected(predicted, outcomes)})
+            inputs = {name: setting.get(name) for name in one.recorded}
+            records.append({"what": what, **inputs, **_expected(predicted, outcomes)})
         documents.append(
             {
                 "recommended": None if setting is None else {"setting": dict(setting), "predicted": nested(predicted)},

@@ -34,6 +34,9 @@ Given = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=VALUE", help="The value of a parameter that is not to be chosen; once for each."),
 ]
+Candidates = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, help="A list to choose from, with the table's columns.")
+]
 
 
 def read_given(texts: list[str] | None) -> dict[str, object]:

@@ -51,7 +51,8 @@ class UpperConfidenceBound:
 
         def score(points: Tensor) -> Tensor:
             ((mean, sd),) = outlook.moments(points)
-            bound = acquisition.ucb_mi(acquisition.merit(mean, aim), sd, exploration, disagreement)
+            merit = outlook.over_draws(acquisition.merit(mean, aim))
+            bound = acquisition.ucb_mi(merit, outlook.over_draws(sd), exploration, disagreement)
             return outlook.weigh(bound, points, outlook.tried.min())
 
         return score
@@ -103,7 +104,9 @@ class Botorch:
             made(mixture.baseline[:1])  # some draw their samples when first called
 
         def score(points: Tensor) -> Tensor:
-            value = torch.cat([made(part.unsqueeze(-2)) for part in outlook.places(points).split(_TOGETHER)])
+            places = outlook.places(points)  # (D, m, d)
+            each = torch.cat([made(part.unsqueeze(-2)) for part in places.flatten(0, 1).split(_TOGETHER)])
+            value = each.reshape(len(places), -1).mean(0)
             if outlook.success is None:
                 return value
             return value + acquisition.infeasibility_penalty(outlook.log_chance(points).exp().mean(0))

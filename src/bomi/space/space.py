@@ -116,9 +116,24 @@ class Space:
 
     def place(self, values: Mapping[str, Cell]) -> Array:
         """The place of a setting in the cube as far as it is known, NaN elsewhere.  (d,)"""
-        known = {name: value for name, value in values.items() if isinstance(value, Known)}
-        parts = (p.to_unit(known[name]) if name in known else [np.nan] * p.width for name, p in self.parameters.items())
-        return np.array([u for part in parts for u in part])
+        return np.asarray(self.places([values])[0])
+
+    def places(self, settings: Sequence[Mapping[str, Cell]]) -> Array:
+        """The places of many settings, as far as they are known.  (m, d)"""
+        return self.table({name: [setting.get(name) for setting in settings] for name in self.names}, len(settings))
+
+    def table(self, columns: Mapping[str, Sequence[Cell]], count: int) -> Array:
+        """The places of many settings given by columns, as far as they are known.  (count, d)"""
+        found = np.full((count, self.dim), np.nan)
+        for (name, parameter), part in zip(self.parameters.items(), self.columns, strict=True):
+            column = [one if isinstance(one, Known) else None for one in columns.get(name, ())]
+            if isinstance(parameter, Real) and not parameter.log and column:
+                found[:, part] = parameter.places(np.array(column, dtype=float))
+            elif column:
+                known: dict[Cell, list[float]] = {one: parameter.to_unit(one) for one in column if one is not None}
+                blank = [np.nan] * parameter.width
+                found[:, part] = [known.get(one, blank) for one in column]
+        return found
 
     def from_unit(self, place: Array) -> dict[str, Known]:
         """The setting at a place of the cube."""
