@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bomi.errors import BomiError
 from bomi.results import Best, Front, Prediction, Suggestion
-from bomi.space import Categorical, Integer, Ordinal, Real, Space
+from bomi.space import Categorical, Integer, Measured, Ordinal, Real, Space
 from bomi.space.cells import Interval, Normal
 from bomi.space.linear import Linear
 
@@ -32,6 +32,7 @@ __all__ = [
     "Integer",
     "Interval",
     "Linear",
+    "Measured",
     "Method",
     "Normal",
     "Optimizer",

@@ -95,7 +95,9 @@ class Fit:
         if not len(rows):
             return torch.full((1, self.table.space.dim), 0.5, dtype=torch.float64)
         even = (torch.arange(TYPICAL) + 0.5) / TYPICAL * len(rows)
-        return rows[rows[:, 0].argsort()][even.long()]
+        space = self.table.space
+        column = space.columns[space.names.index(space.measured[0])].start if space.measured else 0
+        return rows[rows[:, column].argsort()][even.long()]
 
     def outlook_at(self, places: Tensor) -> Outlook:
         """What the worlds expect at places of the whole cube, of which something may be unknown.  (m, d)"""

@@ -133,7 +133,12 @@ class Optimizer:
     def _repr_html_(self) -> str:
         rows = self._observations.rows
         shown_rows = [
-            (name, p.kind, p.range_text, str(sum(not isinstance(row.recorded[name], Known) for row in rows)))
+            (
+                name,
+                f"{p.kind}{', measured' if p.measured else ''}",
+                p.range_text,
+                str(sum(not isinstance(row.recorded[name], Known) for row in rows)),
+            )
             for name, p in self.space.parameters.items()
         ]
         title = ", ".join(one.wish for one in self.objectives)
@@ -285,7 +290,7 @@ class Optimizer:
 
         Args:
             count: How many experiments to run side by side; left out, it is one.
-            given: The values of parameters that are not to be chosen today, by name.
+            given: The values of parameters that are not to be chosen today, or are measured already, by name.
             candidates: A list to choose from: a table, or mappings of parameter to value. A blank is a gap. The
                 suggestion's `candidate` is its place in the list, from 0.
             replacement: False leaves out the candidates that have been tried already.
@@ -431,7 +436,9 @@ class Optimizer:
             predicted = self._predict(self.space.places([setting]))[0]
         else:
             known = _known(seen)
-            setting = known if len(known) == len(self.space) and not self.space.broken(known) else None
+            chosen = [name for name in self.space.names if name in choices.given or name not in self.space.measured]
+            if known.keys() >= {*chosen} and not self.space.broken(known):
+                setting = {name: known[name] for name in chosen}
             note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
             if self.space.broken(known):
                 note = "no model, and the best row seen breaks a constraint"
@@ -479,7 +486,8 @@ class Optimizer:
         """What the worlds expect at a setting, or at each of several.
 
         Args:
-            settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table.
+            settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table. What
+                is measured may be left out: the prediction is then over what it may be.
 
         Returns:
             A `Prediction`, or of several outcomes a mapping of name to `Prediction`; a list of these for several
@@ -541,6 +549,15 @@ class Optimizer:
         j = self._outcome(outcome)
         fit = self._modelled()
         return fit.models[j], fit.transforms[j]
+
+    def completed(self, setting: Mapping[str, Known]) -> dict[str, Known]:
+        """A setting with what is not known of it as in a typical row: of a measured parameter, its median."""
+        place = self.space.place(setting)
+        if not np.isnan(place).any():
+            return dict(setting)
+        typical = self._modelled().typical
+        likely = self.space.from_unit(np.where(np.isnan(place), typical[len(typical) // 2].numpy(), place))
+        return {name: setting.get(name, value) for name, value in likely.items()}
 
     @overload
     def success(self, settings: Mapping[str, Known]) -> float: ...

@@ -176,6 +176,7 @@ class Recommendation:
 
     best: Best
     row: int
+    around: Mapping[str, Known] | None = None  # the setting with what is not known of it as in a typical row
 
     @property
     def recorded(self) -> Mapping[str, Cell]:
@@ -190,7 +191,15 @@ def recommend(
     best = loaded.optimizer.best(given=given, candidates=_frame(_library(loaded, candidates, given)))
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
     seen = [(choice, choice.seen_row) for choice in choices]
-    return [Recommendation(choice, loaded.experiments.numbers[row]) for choice, row in seen if row is not None]
+    return [
+        Recommendation(
+            choice,
+            loaded.experiments.numbers[row],
+            loaded.optimizer.completed(choice.setting) if choice.setting and choice.predicted else choice.setting,
+        )
+        for choice, row in seen
+        if row is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -255,10 +264,10 @@ class Overview:
 def overview(loaded: LoadedTable) -> Overview:
     """The best, what matters, and slices through the recommended setting; of trade-offs, the one in the middle."""
     found = recommend(loaded)
-    middle = found[len(found) // 2].best
-    if middle.setting is None or middle.predicted is None:
-        return Overview(found, {}, {}, {}, middle.note)
-    optimizer, setting = loaded.optimizer, middle.setting
+    middle = found[len(found) // 2]
+    if middle.around is None or middle.best.predicted is None:
+        return Overview(found, {}, {}, {}, middle.best.note)
+    optimizer, setting = loaded.optimizer, middle.around
     names = loaded.campaign.outcomes
     return Overview(
         found,

@@ -42,7 +42,7 @@ def slices(
     With several outcomes it is the first, unless `outcome` names another. The other functions here do the same.
     """
     space = optimizer.space
-    place = space.to_unit(setting)
+    place = space.to_unit(optimizer.completed(setting))
     found = []
     for (name, parameter), columns in zip(space.parameters.items(), space.columns, strict=True):
         every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
@@ -81,7 +81,7 @@ def surface(
         every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
         grids.append(np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None]))
         spans.append(space.columns[space.names.index(name)])
-    places = np.tile(space.to_unit(setting), (len(grids[0]) * len(grids[1]), 1))
+    places = np.tile(space.to_unit(optimizer.completed(setting)), (len(grids[0]) * len(grids[1]), 1))
     places[:, spans[0]] = np.tile(grids[0], (len(grids[1]), 1))
     places[:, spans[1]] = np.repeat(grids[1], len(grids[0]), axis=0)
     mean, sd = (each.reshape(len(grids[1]), len(grids[0])) for each in optimizer.expected(places, outcome))

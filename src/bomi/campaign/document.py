@@ -19,6 +19,7 @@ from bomi.space.numbers import LARGEST
 
 TYPES = ("real", "integer", "categorical", "ordinal")
 SCALES = ("linear", "log")
+ROLES = ("set", "measured")
 OUT_OF_BOUNDS = ("error", "keep")
 DECIMALS = (".", ",")
 _KEYS = {
@@ -29,8 +30,8 @@ _KEYS = {
     "objective": ("name", "goal", "target", "unit"),
     "one of objectives": ("goal", "target", "unit"),
     "method": ("name",),
-    "number": ("range", "type", "scale", "step", "unit", "default"),
-    "category": ("values", "type", "unit", "default"),
+    "number": ("range", "type", "scale", "step", "unit", "default", "role"),
+    "category": ("values", "type", "unit", "default", "role"),
     "constraint": ("terms", "min", "max", "equals"),
 }
 _IN_THE_FILE: dict[str | int, Place] = {"low": ("range", 0), "high": ("range", 1), "log": ("scale",)}
@@ -221,11 +222,15 @@ def _parameter(section: _Section) -> Parameter:
     unit, default = spec.get("unit", ""), spec.get("default")
     if not isinstance(unit, str):
         raise SpaceError(f"unit must be a text in quotes, but got {_shown(unit)}", ("unit",))
+    role = spec.get("role", "set")
+    if role not in ROLES:
+        raise SpaceError(f"role must be {_either(ROLES)}, but got {_shown(role)}", ("role",))
+    more: dict[str, Any] = {"unit": unit, "default": default, "measured": role == "measured"}
     if category:
         values = spec.get("values")
         if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
             raise SpaceError(f"needs values = [...] with texts or numbers, but got {_shown(values)}", ("values",))
-        return (Ordinal if kind == "ordinal" else Categorical)(values, unit=unit, default=default)
+        return (Ordinal if kind == "ordinal" else Categorical)(values, **more)
     bounds, scale, step = spec.get("range"), spec.get("scale", "linear"), spec.get("step")
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise SpaceError(f"needs range = [low, high], but got {_shown(bounds)}", ("range",))
@@ -234,8 +239,8 @@ def _parameter(section: _Section) -> Parameter:
     if step is not None and (isinstance(step, bool) or not isinstance(step, int | float)):
         raise SpaceError(f"step must be a number, but got {_shown(step)}", ("step",))
     if kind == "integer":
-        return Integer(*bounds, log=scale == "log", step=1 if step is None else step, unit=unit, default=default)
-    return Real(*bounds, log=scale == "log", step=step, unit=unit, default=default)
+        return Integer(*bounds, log=scale == "log", step=1 if step is None else step, **more)
+    return Real(*bounds, log=scale == "log", step=step, **more)
 
 
 def _constraints(whole: _Section, parameters: Sequence[str]) -> list[Linear]:

@@ -64,6 +64,7 @@ def _table_lines(campaign: Campaign) -> list[str]:
 def _parameter_lines(parameter: Parameter) -> list[str]:
     unit = [f"unit = {toml_value(parameter.unit)}"] if parameter.unit else []
     unit += [f"default = {toml_value(parameter.default)}"] if parameter.default is not None else []
+    unit += ['role = "measured"'] if parameter.measured else []
     if isinstance(parameter, Categorical | Ordinal):
         kind = ['type = "ordinal"'] if isinstance(parameter, Ordinal) else []
         return [*kind, *unit, f"values = [{', '.join(map(toml_value, parameter.values))}]"]

@@ -319,12 +319,14 @@ def read_settings(space: Space, settings: object, *, whole: bool = True) -> list
 
 
 def read_places(space: Space, places: object) -> Array:
-    """Places of the unit cube, or somewhat beyond.  (m, d)"""
+    """Places of the unit cube, or somewhat beyond; NaN for what is measured and not known.  (m, d)"""
     try:
         found = np.array(places.numpy() if hasattr(places, "numpy") else places, dtype=float)
     except (TypeError, ValueError, OverflowError, RuntimeError):  # a tensor of a GPU, or one with a gradient
         found = np.array(math.nan)
-    if found.ndim != 2 or found.shape[1] != space.dim or not (np.abs(found) <= LARGEST).all():
+    measured = np.array([name in space.measured for name in space.names])[space.groups]
+    shaped = found.ndim == 2 and found.shape[1] == space.dim
+    if not shaped or not ((np.abs(found) <= LARGEST) | (np.isnan(found) & measured)).all():
         raise TableError(f"expected finite numbers of the shape (m, {space.dim}), but got {shown(places)}")
     return found
 
@@ -333,7 +335,7 @@ def _read_setting(space: Space, setting: object, what: str, whole: bool) -> dict
     if not isinstance(setting, Mapping):
         raise TableError(f"{what} must be a mapping of parameter to value, but got {shown(setting)}")
     check_parameters(space, setting, what)
-    missing = [name for name in space.names if name not in setting]
+    missing = [name for name in space.names if name not in setting and name not in space.measured]
     if missing and whole:
         raise TableError(f"{what} lacks {', '.join(map(repr, missing))}")
     return _read_values(space, setting, what)
@@ -372,7 +374,8 @@ def candidate_columns(
     """The columns of a list of candidates, checked; TableError names every problem with its row and column."""
     if not labels:
         raise TableError("the list of candidates is empty")
-    missing = [name for name in space.names if name not in (*columns, *given) and default_of(space, name) is None]
+    there = (*columns, *given, *space.measured)
+    missing = [name for name in space.names if name not in there and default_of(space, name) is None]
     if missing:
         found = ", ".join(map(repr, columns))
         raise TableError(f"the list of candidates lacks {', '.join(map(repr, missing))}; it has {found}")

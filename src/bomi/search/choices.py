@@ -25,7 +25,7 @@ from bomi.space.cells import Known
 
 @dataclass(frozen=True)
 class Choices:
-    """The settings of a space, of which some values are given."""
+    """The settings of a space, of which some values are given, and others will only be measured."""
 
     space: Space
     given: Mapping[str, Known] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Choices:
     @cached_property
     def left(self) -> Space:
         """What is left to choose."""
-        return self.space.rest(self.given) if self.given else self.space
+        return self.space if self.all else self.space.rest(self.given)
 
     @cached_property
     def fixed(self) -> Tensor:
@@ -45,13 +45,13 @@ class Choices:
 
     @property
     def all(self) -> bool:
-        """Whether nothing is given: every setting of the space."""
-        return not self.given
+        """Whether every parameter is to be chosen."""
+        return not self.given and not self.space.measured
 
     @property
     def unknown(self) -> bool:
-        """Whether there are values that nobody knows when choosing."""
-        return False
+        """Whether there are values that nobody knows when choosing: what will only be measured."""
+        return any(name not in self.given for name in self.space.measured)
 
     @property
     def listed(self) -> Tensor | None:
@@ -144,8 +144,9 @@ class Listed(Choices):
 
     @cached_property
     def fixed(self) -> Tensor:
-        """Columns of the cube that are given.  (d,) bool"""
-        return ~self._given_place.isnan()
+        """Columns of the cube that are given, and those of what is measured after choosing.  (d,) bool"""
+        later = [name in self.space.measured and name not in self.given for name in self.space.names]
+        return ~self._given_place.isnan() | (torch.tensor(later)[self.space.groups] & self.table.isnan().all(0))
 
     @property
     def all(self) -> bool:
@@ -184,8 +185,8 @@ class Listed(Choices):
 
     def taken(self, places: Tensor) -> Tensor:
         """The candidates that are at one of the places.  (m, d) -> (l, 1)"""
-        spoken = ~self.table.isnan().all(0)
-        return self.listed[_found(self.table[:, spoken].numpy(), places[:, spoken].numpy())]
+        spoken = ~np.isnan(self.space.table(self.columns, len(next(iter(self.columns.values()))))).all(0)
+        return self.listed[torch.from_numpy(_found(self.table.numpy()[:, spoken], places.numpy()[:, spoken]))]
 
     def region(self, region: Region | None) -> Region | None:
         """Anywhere in the list."""

@@ -71,6 +71,8 @@ class Space:
         if not isinstance(constraints, Sequence) or isinstance(constraints, str):
             raise SpaceError(f"constraints must be a list of Linear, but got {shown(constraints)}", ("constraints",))
         self.constraints = tuple(constraints)
+        if len(self.measured) == len(made):
+            raise SpaceError("every parameter is measured: nothing can be set", ("parameters",))
         if self.polytope is not None:
             self.polytope.check()
 
@@ -93,6 +95,11 @@ class Space:
     def __repr__(self) -> str:
         beside = f", constraints={list(self.constraints)!r}" if self.constraints else ""
         return f"Space({dict(self.parameters)!r}{beside})"
+
+    @cached_property
+    def measured(self) -> tuple[str, ...]:
+        """The parameters that are measured and cannot be set."""
+        return tuple(name for name, parameter in self.parameters.items() if parameter.measured)
 
     @cached_property
     def columns(self) -> tuple[slice, ...]:
@@ -158,10 +165,11 @@ class Space:
         return np.concatenate([p.expand(places[..., j]) for j, p in enumerate(self.parameters.values())], axis=-1)
 
     def rest(self, given: Mapping[str, Known]) -> Space:
-        """What is left to choose once some parameters have a value; what they leave of the constraints still holds."""
-        left = {name: parameter for name, parameter in self.parameters.items() if name not in given}
+        """What is left to set once some parameters have a value; what they leave of the constraints still holds."""
+        known = (*given, *self.measured)
+        left = {name: parameter for name, parameter in self.parameters.items() if name not in known}
         if not left:
-            raise SpaceError("every parameter is given: nothing is left to choose")
+            raise SpaceError("every parameter that can be set is given: nothing is left to choose")
         said = ", ".join(f"{name} = {cells.text(value)}" for name, value in given.items())
         if broken := self.broken(given):
             raise SpaceError(f"{said} breaks the constraint {broken[0]}")
@@ -192,6 +200,11 @@ class Space:
                     raise SpaceError(
                         f"the constraint {constraint} speaks of {name!r}, which is no number but one of "
                         f"{parameter.range_text}",
+                        ("constraints", place, "terms", name),
+                    )
+                if parameter.measured:
+                    raise SpaceError(
+                        f"the constraint {constraint} speaks of {name!r}, which is measured: nobody can keep it",
                         ("constraints", place, "terms", name),
                     )
                 axes[name] = parameter.axis(name)
