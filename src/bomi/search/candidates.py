@@ -30,7 +30,6 @@ RAW = 512
 RESTARTS = 8
 SHORTLIST = 256  # raw points that all worlds look at, where each has looked at some
 SHORTLIST_OF_BATCH = 96  # for the points of a batch
-SHORTLIST_OF_LIST = 1024  # candidates of a long list
 SHARED_BY = 16  # points of a batch that share a shortlist
 ENUMERABLE = 4096
 AROUND = 16  # points at growing distances around a start
@@ -117,8 +116,7 @@ def best_listed(
 
 def shortlist_of_list(listed: Tensor, per_world: Sequence[Score]) -> Tensor:
     """Of a long list those of the best per-world scores.  (N, r) -> (s, r)"""
-    long = len(listed) > ENUMERABLE and bool(per_world)
-    return _shortlisted(listed, per_world, SHORTLIST_OF_LIST) if long else listed
+    return _shortlisted(listed, per_world, SHORTLIST) if len(listed) > SHORTLIST and per_world else listed
 
 
 def best_of(
