@@ -83,7 +83,7 @@ def test_the_campaign_in_files_md_is_valid(tmp_path):
     path = tmp_path / "campaign.toml"
     path.write_text(text, encoding="utf-8")
     space = Campaign.read(path).space
-    assert list(space.names) == ["temperature", "time", "passes", "quench", "pressure"]
+    assert list(space.names) == ["temperature", "time", "passes", "quench", "humidity", "pressure"]
     assert [str(constraint) for constraint in space.constraints] == ["temperature + 20 pressure <= 500"]
 
 
@@ -139,7 +139,7 @@ def test_the_campaigns_in_campaigns_md_are_valid(tmp_path):
         if kind == "toml":
             (tmp_path / "campaign.toml").write_text(text, encoding="utf-8")
             wishes.append(Campaign.read(tmp_path / "campaign.toml").wish)
-    assert wishes == ["pH near 7", "maximize yield, minimize impurity"]
+    assert wishes == ["maximize quality", "pH near 7", "maximize yield, minimize impurity"]
 
 
 def test_the_readme_begins_with_the_two_commands():

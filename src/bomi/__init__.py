@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bomi.data.objectives import Objective
 from bomi.errors import BomiError
 from bomi.results import Best, Front, Prediction, Suggestion, Validation
-from bomi.space import Categorical, Integer, Ordinal, Real, Space
+from bomi.space import Categorical, Integer, Measured, Ordinal, Real, Space
 from bomi.space.cells import Censored, Interval, Normal
 from bomi.space.linear import Linear
 
@@ -34,6 +34,7 @@ __all__ = [
     "Integer",
     "Interval",
     "Linear",
+    "Measured",
     "Method",
     "Normal",
     "Objective",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,11 +24,13 @@ from bomi.methods import Method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition
+from bomi.search.choices import Choices
 from bomi.search.outlook import Outlook
 from bomi.space import Space
 
 DRAWS = 200  # of each gap, where its distribution is asked for
 AT_ONCE = 25  # draws whose processes are held in memory
+TYPICAL = 16  # rows that stand for what is not known of a row to come
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,35 @@ class Fit:
     def outlook(self) -> Outlook:
         """What the worlds expect."""
         return Outlook.of(self.models, self.aims, self.measured, self.success)
+
+    @cached_property
+    def typical(self) -> Tensor:
+        """Rows of the worlds, evenly along a column: what is not known of a row to come may be as in these.  (D, d)"""
+        rows = self.completed.inputs.flatten(0, 1)
+        rows = rows[~rows.isnan().any(-1)]
+        if not len(rows):
+            return torch.full((1, self.table.space.dim), 0.5, dtype=torch.float64)
+        even = (torch.arange(TYPICAL) + 0.5) / TYPICAL * len(rows)
+        space = self.table.space
+        column = space.columns[space.names.index(space.measured[0])].start if space.measured else 0
+        return rows[rows[:, column].argsort()][even.long()]
+
+    def outlook_at(self, places: Tensor) -> Outlook:
+        """What the worlds expect at places of the whole cube, of which something may be unknown.  (m, d)"""
+        return replace(self.outlook, draws=self.typical) if places.isnan().any() else self.outlook
+
+    def choosing(self, choices: Choices, pending: Tensor | None = None) -> Outlook:
+        """What the worlds expect of what there is to choose, as if what is pending had been tried.
+
+        pending: (m, d), NaN where nobody knows what it will be
+        """
+        outlook, rows = self.outlook, self.measured
+        if pending is not None and len(pending):
+            own = self.typical[torch.arange(len(rows)) % len(self.typical)]  # (Q, d)
+            filled = torch.where(pending.isnan(), own[:, None], pending) if pending.isnan().any() else pending
+            outlook = outlook.condition_on(filled)
+            rows = torch.cat([rows, filled.expand(len(rows), -1, -1)], 1)
+        return outlook.choosing(choices, rows, self.typical)
 
     @cached_property
     def success(self) -> Success | None:

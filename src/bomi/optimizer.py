@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, overload
 
 import numpy as np
 import torch
@@ -18,8 +18,8 @@ from bomi import propose, saving
 from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import read_places, read_settings
-from bomi.errors import BomiError, MethodError, TableError, shown
+from bomi.data.reading import read_candidates, read_given, read_places, read_settings
+from bomi.errors import BomiError, MethodError, SuggestionError, TableError, shown
 from bomi.explanation import chance_to_beat_the_best, expected_in_draws, influence_of_rows
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform, within
@@ -53,11 +53,11 @@ from bomi.results import (
 )
 from bomi.saving import Saved
 from bomi.search import acquisition as scores
-from bomi.search import candidates
+from bomi.search.choices import Choices, Listed
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
 from bomi.space import RESERVED, TAKEN, Array, Integer, Real, Space
 from bomi.space.cells import Known
-from bomi.space.numbers import LARGEST, whole_number
+from bomi.space.numbers import LARGEST, unwrapped, whole_number
 from bomi.threads import single_threaded
 from bomi.validation import WIDTH, leave_one_out, share_explained
 
@@ -71,6 +71,7 @@ MOST = 10_000  # suggestions at a time
 
 logger = logging.getLogger(__name__)
 
+Candidates: TypeAlias = "pd.DataFrame | Sequence[Mapping[str, object]]"
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -158,7 +159,12 @@ class Optimizer:
     def _repr_html_(self) -> str:
         rows = self._observations.rows
         shown_rows = [
-            (name, p.kind, p.range_text, str(sum(not isinstance(row.recorded[name], Known) for row in rows)))
+            (
+                name,
+                f"{p.kind}{', measured' if p.measured else ''}",
+                p.range_text,
+                str(sum(not isinstance(row.recorded[name], Known) for row in rows)),
+            )
             for name, p in self.space.parameters.items()
         ]
         title = ", ".join(one.wish for one in self.objectives)
@@ -285,71 +291,115 @@ class Optimizer:
     # --- asking ----------------------------------------------------------------------------------------------------
 
     @overload
-    def ask(self) -> Suggestion: ...
+    def ask(
+        self, *, given: Mapping[str, object] | None = ..., candidates: Candidates | None = ..., replacement: bool = ...
+    ) -> Suggestion: ...
 
     @overload
-    def ask(self, count: int) -> list[Suggestion]: ...
+    def ask(
+        self,
+        count: int,
+        *,
+        given: Mapping[str, object] | None = ...,
+        candidates: Candidates | None = ...,
+        replacement: bool = ...,
+    ) -> list[Suggestion]: ...
 
-    def ask(self, count: int | None = None) -> Suggestion | list[Suggestion]:
+    def ask(
+        self,
+        count: int | None = None,
+        *,
+        given: Mapping[str, object] | None = None,
+        candidates: Candidates | None = None,
+        replacement: bool = True,
+    ) -> Suggestion | list[Suggestion]:
         """The next experiment; it is pending until told or withdrawn, and taken into account meanwhile.
 
         Args:
             count: How many experiments to run side by side; left out, it is one.
+            given: The values of parameters that are not to be chosen today, or are measured already, by name.
+            candidates: A list to choose from: a table, or mappings of parameter to value. A blank is a gap. The
+                suggestion's `candidate` is its place in the list, from 0.
+            replacement: False leaves out the candidates that have been tried already.
 
         Returns:
             A `Suggestion`; a list of them if `count` is given.
         """
+        choices = self._choices(given, candidates, replacement)
         if count is None:
-            return self._ask(1)[0]
+            return self._ask(1, choices)[0]
         number = whole_number(count)
         if number is None or not 1 <= number <= MOST:
             raise BomiError(
                 f"the number of suggestions must be a whole number from 1 to {MOST}, but got {shown(count)}"
             )
-        return self._ask(number)
+        return self._ask(number, choices)
+
+    def _choices(self, given: object, candidates: object = None, replacement: object = True) -> Choices:
+        """What there is to choose from."""
+        known = read_given(self.space, given)
+        if not isinstance(unwrapped(replacement), bool):
+            raise BomiError(f"replacement must be True or False, but got {shown(replacement)}")
+        if candidates is None:
+            if not replacement:
+                raise BomiError("replacement goes with candidates, a list to choose from")
+            return Choices(self.space, known)
+        rows = [row for row in self._observations.rows if not (row.pending or replacement)]
+        tried = [row.asked or _known(row) for row in rows if row.asked or row.complete]
+        return Listed.of(self.space, read_candidates(self.space, candidates, known), known, tried)
 
     @_single_threaded
-    def _ask(self, count: int) -> list[Suggestion]:
+    def _ask(self, count: int, choices: Choices) -> list[Suggestion]:
         """The next experiments; nothing is pending before all of them are found."""
-        places, note = self._next_places(count)
+        points, note = self._next_points(count, choices)
         settings: list[dict[str, Known]] = []
-        for place in places:
-            settings.append(self._unasked(self.space.setting(place.numpy()), settings))
-        predicted = self.predict(settings) if self._has_model() else [None] * count
+        for point in points:
+            settings.append(self._unasked(choices.setting(point), settings, choices))
+        predicted = self._predict(self.space.places(settings)) if self._has_model() else [None] * count
         observations, suggestions = self._observations, []
-        for setting, expected in zip(settings, predicted, strict=True):
-            suggestion = Suggestion(observations.fresh_id(), setting, expected, note)
-            observations = observations.add([Row(dict(setting), asked=dict(setting), id=suggestion.id)])
+        for point, setting, expected in zip(points, settings, predicted, strict=True):
+            suggestion = Suggestion(observations.fresh_id(), setting, expected, note, choices.candidate(point))
+            recorded = {name: setting.get(name) for name in self.space.names}
+            observations = observations.add([Row(recorded, asked=dict(setting), id=suggestion.id)])
             suggestions.append(suggestion)
         self._observations = observations
         return suggestions
 
-    def _unasked(self, setting: dict[str, Known], before: Sequence[dict[str, Known]]) -> dict[str, Known]:
+    def _unasked(
+        self, setting: dict[str, Known], before: Sequence[dict[str, Known]], choices: Choices
+    ) -> dict[str, Known]:
         """The setting, or where rounding has made it one that is pending or in the same batch, another one."""
         asked = [*(dict(row.asked) for row in self._observations.pending), *before]
-        if setting not in asked:
+        if setting not in asked or choices.listed is not None:
             return setting
-        spare = candidates.space_filling(self.space, propose.SPARE, seed=self._seed_of_all_rows)
-        others = [self.space.setting(place) for place in spare.numpy()]
+        others = [choices.setting(point) for point in choices.spread(propose.SPARE, seed=self._seed_of_all_rows)]
         return next((other for other in others if other not in asked), setting)
 
     def _has_model(self) -> bool:
         """Whether the method learns, and has enough rows to."""
         return self.method.acquisition is not None and self._learn().enough
 
-    def _next_places(self, count: int) -> tuple[list[Tensor], str]:
+    def _next_points(self, count: int, choices: Choices) -> tuple[list[Tensor], str]:
         """Where to experiment next, and a note if the method could not say."""
         rows, acquisition, pending = len(self._observations.rows), self.method.acquisition, self._pending_places()
+        if choices.listed is not None and (free := len(choices.listed) - len(choices.taken(pending))) < count:
+            raise SuggestionError(
+                f"only {free} of {len(choices.listed)} candidates are left to ask for, not {count}: the others are "
+                "pending; ask for fewer, tell their outcomes, or withdraw those that will not be run"
+            )
         if acquisition is None:
-            return propose.uniform(self.space, pending, count=count, first=rows, seed=self.seed), ""
+            return propose.uniform(choices, pending, count=count, first=rows, seed=self.seed), ""
         fit = self._learn()
         if not fit.enough:
-            places = propose.space_filling(fit, pending, count=count, first=rows, seed=self.seed)
+            points = propose.space_filling(fit, pending, count=count, first=rows, seed=self.seed, choices=choices)
             note = propose.too_few(fit, self.method)
             logger.info(note)
-            return places, note
+            return points, note
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
-        return propose.promising(fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=self.seed), ""
+        points = propose.promising(
+            fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=self.seed, choices=choices
+        )
+        return points, ""
 
     def _learn(self) -> Fit:
         """What the rows that were tried say; learned once for each state of the table."""
@@ -361,13 +411,12 @@ class Optimizer:
         return self._fit
 
     def _pending_places(self) -> Tensor:
-        """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
-        places = []
-        for row in self._observations.pending:
-            known = {**row.asked, **{name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)}}
-            if len(known) == len(self.space):
-                places.append(self.space.to_unit(known))
-        return torch.from_numpy(np.array(places).reshape(-1, self.space.dim))
+        """The pending experiments whose inputs, or what was asked, are known; NaN in what is open of these.  (m, d)"""
+        each = [({**row.asked, **_known(row)}, row.asked) for row in self._observations.pending]
+        known = [
+            here for here, asked in each if len(here) == len(self.space) or (asked and here.keys() == asked.keys())
+        ]
+        return torch.from_numpy(self.space.places(known))
 
     @property
     def _seed_of_all_rows(self) -> int:
@@ -375,13 +424,20 @@ class Optimizer:
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
-    @_single_threaded
-    def best(self) -> Best:
+    def best(self, *, given: Mapping[str, object] | None = None, candidates: Candidates | None = None) -> Best:
         """The setting with the best posterior mean over all worlds, beside the best outcome seen.
+
+        Args:
+            given: The values of parameters that are not to be chosen, by name.
+            candidates: A list to choose from, as for `ask`.
 
         Returns:
             A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
         """
+        return self._best(self._choices(given, candidates))
+
+    @_single_threaded
+    def _best(self, choices: Choices) -> Best:
         rows = self._observations.rows
         done = [place for place, row in enumerate(rows) if row.tried and len(row.outcomes) == len(self.outcomes)]
         if not done:
@@ -393,28 +449,33 @@ class Optimizer:
         )
         weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
-            return self._recommend(done[int(merits[:, 0].argmax())], weights[0])
-        return self._front(done, merits, weights)
+            return self._recommend(choices, done[int(merits[:, 0].argmax())], weights[0])
+        return self._front(choices, done, merits, weights)
 
-    def _recommend(self, place: int, weights: Tensor, shortlist: Tensor | None = None) -> Best:
+    def _recommend(self, choices: Choices, place: int, weights: Tensor, shortlist: Tensor | None = None) -> Best:
         """The setting recommended for a trade-off, beside the row seen, which is called by its place."""
         seen = self._observations.rows[place]
         setting: dict[str, Known] | None = None
         predicted, note = None, ""
         if self._has_model():
-            best = recommended(self._learn(), weights, seed=self._seed_of_all_rows, shortlist=shortlist)
-            setting = self.space.setting(best.numpy())
-            predicted = self.predict([setting])[0]
+            seed = self._seed_of_all_rows
+            best = recommended(self._learn(), weights, seed=seed, shortlist=shortlist, choices=choices)
+            setting = choices.setting(best)
+            predicted = self._predict(self.space.places([setting]))[0]
         else:
-            known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
-            setting = known if len(known) == len(self.space) and not self.space.broken(known) else None
+            known = _known(seen)
+            chosen = [name for name in self.space.names if name in choices.given or name not in self.space.measured]
+            if known.keys() >= {*chosen} and not self.space.broken(known):
+                setting = {name: known[name] for name in chosen}
             note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
             if self.space.broken(known):
                 note = "no model, and the best row seen breaks a constraint"
+            if setting and (choices.given.items() - setting.items() or choices.listed is not None):
+                setting, note = None, "no model, and the best row seen is not among what there is to choose from"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place)
 
-    def _front(self, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
+    def _front(self, choices: Choices, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.
 
         merits: (r, J), weights: (w, J)
@@ -422,17 +483,17 @@ class Optimizer:
         span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
         found, shortlist = [], None
         if self._has_model():
-            shortlist = shortlist_of(self._learn(), weights, seed=self._seed_of_all_rows)
+            shortlist = shortlist_of(self._learn(), weights, choices, seed=self._seed_of_all_rows)
         for each in weights:
             seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
-            found.append(self._recommend(seen, each, shortlist))
+            found.append(self._recommend(choices, seen, each, shortlist))
         usable = [best for best in found if best.setting is not None]
         if not usable:
             return Front(**vars(found[-1]))
         if self._has_model():
-            places = np.array([self.space.to_unit(best.setting or {}) for best in usable])
+            places = torch.from_numpy(self.space.places([best.setting or {} for best in usable]))
             with torch.no_grad():
-                expected = self._learn().outlook.merits(torch.from_numpy(places))
+                expected = self._learn().outlook_at(places).merits(places)
         else:
             seen_outcomes = [by_name(best.seen, self.outcomes) for best in usable]
             expected = torch.tensor([[one.merit(each[one.name]) for one in self.objectives] for each in seen_outcomes])
@@ -453,28 +514,31 @@ class Optimizer:
         """What the worlds expect at a setting, or at each of several.
 
         Args:
-            settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table.
+            settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table. What
+                is measured may be left out: the prediction is then over what it may be.
 
         Returns:
             A `Prediction`, or of several outcomes a mapping of name to `Prediction`; a list of these for several
             settings.
         """
-        places = self._places(settings)
-        each = {
-            name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self.expected(places, name), strict=True)]
-            for name in self.outcomes
-        }
-        found: list[Predicted] = [
-            dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)
-        ]
-        if len(each) == 1:
-            found = list(each[self.outcomes[0]])
+        found = self._predict(self._places(settings))
         return found[0] if isinstance(settings, Mapping) else found
 
+    def _predict(self, places: Array) -> list[Predicted]:
+        """What the worlds expect at places of the unit cube.  (m, d), NaN for what is not known"""
+        each = {
+            name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self._expected(places, name), strict=True)]
+            for name in self.outcomes
+        }
+        if len(each) == 1:
+            return list(each[self.outcomes[0]])
+        return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
+
     def _places(self, settings: object) -> Array:
-        """The places of settings in the unit cube.  (m, d)"""
-        found = [self.space.to_unit(setting) for setting in read_settings(self.space, settings)]
-        return np.array(found).reshape(-1, self.space.dim)
+        """The places of settings in the unit cube; a suggestion may have gaps.  (m, d)"""
+        each = [settings] if isinstance(settings, Mapping) else settings
+        own = isinstance(each, Sequence) and all(isinstance(one, Suggestion) for one in each)
+        return self.space.places(read_settings(self.space, settings, whole=not own))
 
     def _outcome(self, name: object) -> int:
         """Which outcome has a name, from 0; the first without one."""
@@ -488,15 +552,20 @@ class Optimizer:
 
         The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
         """
-        places = read_places(self.space, places)
-        model, transform = self.learned(outcome)
+        return self._expected(read_places(self.space, places), outcome)
+
+    @_single_threaded
+    def _expected(self, places: Array, outcome: str | None) -> tuple[Array, Array]:
+        j = self._outcome(outcome)
+        transform = self._modelled().transforms[j]
         if not len(places):
             return np.zeros(0), np.zeros(0)
+        points = torch.from_numpy(places)
         with torch.no_grad():
-            means, variances = model.moments(torch.from_numpy(places))
-        total = variances.mean(0) + means.var(0, correction=0)
+            means, sds = self._modelled().outlook_at(points).moments(points)[j]
+        total = sds.square().mean(0) + means.var(0, correction=0)
         mean, sd = transform.to_prediction(means.mean(0), total.sqrt())
-        objective = self.objectives[self._outcome(outcome)]
+        objective = self.objectives[j]
         mean = objective.sign * mean
         if objective.range is not None:
             mean, sd = within(mean, sd, *objective.range)
@@ -515,7 +584,7 @@ class Optimizer:
     @_single_threaded
     def chances(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float] | None:
         """The chance of each setting to be better than what is expected of the best row; None of several outcomes."""
-        places = torch.from_numpy(self._places(settings))
+        places = torch.from_numpy(self._typical(self._places(settings)))
         if len(self.objectives) > 1:
             return None
         with torch.no_grad():
@@ -536,7 +605,7 @@ class Optimizer:
         j = self._outcome(outcome)
         predicted = by_name(self.predict(setting), self.outcomes)[self.outcomes[j]]
         fit, sign = self._modelled(), self.objectives[j].sign
-        point, chances = torch.from_numpy(self._places(setting)[0]), self.chances([setting])
+        point, chances = torch.from_numpy(self._typical(self._places(setting))[0]), self.chances([setting])
         rows, moves = influence_of_rows(fit, j, point)
         numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
         strongest = moves.abs().argsort(descending=True).tolist()
@@ -561,15 +630,17 @@ class Optimizer:
         fit, (objective,) = self._modelled(), self.objectives
         ends = sorted(objective.sign * end for end in objective.bounds)
         bounds = ends[0], ends[1]
-        places, _ = self._next_places(max(HORIZONS))
+        choices = Choices(self.space)
+        points, _ = self._next_points(max(HORIZONS), choices)
+        places = list(self._typical_points(choices, torch.stack(points)))
         gains = expected_gains(fit, places, self._seed_of_all_rows, bounds)
         weights = torch.ones(1, dtype=torch.float64)
-        best = recommended(fit, weights, seed=self._seed_of_all_rows)
+        best = self._typical_points(choices, recommended(fit, weights, seed=self._seed_of_all_rows)[None])[0]
         numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
         gaps = self.gap_draws()
         words = {name: not isinstance(p, Real | Integer) for name, p in self.space.parameters.items()}
-        points = torch.cat([best[None], fit.good_rows]).unique(dim=0)
-        worth = gains_of_looking_up(fit, gaps, points, words, bounds)
+        promising = torch.cat([best[None], fit.good_rows]).unique(dim=0)
+        worth = gains_of_looking_up(fit, gaps, promising, words, bounds)
         gap = max(zip(gaps, worth, strict=True), key=lambda pair: pair[1]) if worth else None
         rows = best_complete_rows(fit)
         repeated = gains_of_repeating(fit, torch.cat([fit.table.inputs[rows], best[None]]), bounds)[:-1]
@@ -624,6 +695,22 @@ class Optimizer:
             share_explained(targets, mean),
         )
 
+    def completed(self, setting: Mapping[str, Known]) -> dict[str, Known]:
+        """A setting with what is not known of it as in a typical row: of a measured parameter, its median."""
+        likely = self.space.from_unit(self._typical(self.space.place(setting)))
+        return {name: setting.get(name, value) for name, value in likely.items()}
+
+    def _typical(self, places: Array) -> Array:
+        """Places with what is not known of them as in a typical row.  (..., d)"""
+        if not np.isnan(places).any():
+            return places
+        typical = self._modelled().typical
+        return np.where(np.isnan(places), typical[len(typical) // 2].numpy(), places)
+
+    def _typical_points(self, choices: Choices, points: Tensor) -> Tensor:
+        """Where points of what is to be chosen are in the cube.  (m, r) -> (m, d)"""
+        return torch.from_numpy(self._typical(choices.places(points).numpy()))
+
     @overload
     def success(self, settings: Mapping[str, Known]) -> float: ...
 
@@ -647,11 +734,12 @@ class Optimizer:
     @_single_threaded
     def _chances(self, places: Array) -> list[float]:
         """The chance of each place to succeed.  (m, d)"""
-        success = self._modelled().outlook.success
-        if success is None:
+        points = torch.from_numpy(places)
+        outlook = self._modelled().outlook_at(points)
+        if outlook.success is None:
             return [1.0] * len(places)
         with torch.no_grad():
-            chances: list[float] = success.log_chance(torch.from_numpy(places)).exp().mean(0).tolist()
+            chances: list[float] = outlook.log_chance(points).exp().mean(0).tolist()
         return chances
 
     def _modelled(self) -> Fit:
@@ -747,6 +835,11 @@ class Optimizer:
         made = cls(saved.space, objective=objective, method=saved.method, seed=saved.seed, device=device)
         made._observations = saved.observations
         return made
+
+
+def _known(row: Row) -> dict[str, Known]:
+    """The inputs of a row that are known exactly."""
+    return {name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)}
 
 
 def _suggested(experiment: object) -> str | None:

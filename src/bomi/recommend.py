@@ -14,6 +14,8 @@ from torch import Tensor
 from bomi.learning import AT_ONCE, Fit
 from bomi.search import acquisition, candidates
 from bomi.search.candidates import Score
+from bomi.search.choices import Choices
+from bomi.search.outlook import Outlook
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
@@ -29,33 +31,47 @@ def trade_offs(outcomes: int) -> Tensor:
     return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
 
 
-def recommended(fit: Fit, weights: Tensor, *, seed: int, shortlist: Tensor | None = None) -> Tensor:
-    """The place with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (J,) -> (d,)"""
+def recommended(
+    fit: Fit, weights: Tensor, *, seed: int, shortlist: Tensor | None = None, choices: Choices | None = None
+) -> Tensor:
+    """The point with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (J,) -> (r,)"""
+    choices = choices or Choices(fit.table.space)
+    outlook = fit.choosing(choices)
+
+    def score_of(outlook: Outlook) -> Score:
+        def score(points: Tensor) -> Tensor:
+            merits = _relative_merits(outlook, points)
+            return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
+
+        return score
+
+    if choices.listed is not None:
+        per_world = [score_of(world) for world in outlook.worlds()]
+        return candidates.best_listed(score_of(outlook), choices.listed, per_world=per_world)
+    starts = choices.points(fit.good_rows)
+    return candidates.maximize(score_of(outlook), choices.left, seed=seed, starts=starts, shortlist=shortlist)
+
+
+def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, *, seed: int) -> Tensor | None:
+    """Points that are good for one trade-off or another; None of a list.  (w, J) -> (s, r)"""
+    if choices.listed is not None:
+        return None
+    outlook = fit.choosing(choices)
 
     def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(fit, points)
-        return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
-
-    space = fit.table.space
-    return candidates.maximize(score, space, seed=seed, starts=fit.good_rows, shortlist=shortlist)
-
-
-def shortlist_of(fit: Fit, weights: Tensor, *, seed: int) -> Tensor | None:
-    """Points that are good for one trade-off or another.  (w, J) -> (r, d)"""
-
-    def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(fit, points)
+        merits = _relative_merits(outlook, points)
         each = torch.stack([acquisition.chebyshev(merits, one) for one in weights])  # (w, m)
         return (each - each.amax(-1, keepdim=True)).amax(0)
 
     scores: list[Score] = [score]
-    return candidates.shortlist_of(scores, fit.table.space, seed=seed, starts=fit.good_rows, most=candidates.SHORTLIST)
+    starts = choices.points(fit.good_rows)
+    return candidates.shortlist_of(scores, choices.left, seed=seed, starts=starts, most=candidates.SHORTLIST)
 
 
-def _relative_merits(fit: Fit, points: Tensor) -> Tensor:
+def _relative_merits(outlook: Outlook, points: Tensor) -> Tensor:
     """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
-    tried = fit.outlook.tried.mean(0)  # (r, J)
-    return (fit.outlook.merits(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
+    tried = outlook.tried.mean(0)  # (r, J)
+    return (outlook.merits(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
 
 
 def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
@@ -67,7 +83,8 @@ def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
     if len(draws.inputs) < FEWEST_DRAWS:
         return None
     even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
-    points = torch.cat([fit.good_rows, recommended(fit, even, seed=seed)[None]])
+    best = recommended(fit, even, seed=seed)[None]
+    points = torch.cat([fit.good_rows, fit.choosing(Choices(fit.table.space)).places(best).flatten(0, 1)])
     found: list[list[Tensor]] = [[] for _ in fit.aims]
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         for j, (model, aim) in enumerate(zip(fit.models_of(draws.select(some)), fit.aims, strict=True)):

@@ -46,7 +46,7 @@ class GapDraws:
 
 @dataclass(frozen=True, eq=False)
 class Suggestion(Mapping[str, Known]):
-    """An experiment to run next: a mapping of parameter to value.
+    """An experiment to run next: a mapping of parameter to value. What nobody knows of a candidate it lacks.
 
     Two suggestions are equal if they have the same id, values, prediction and note. To any other mapping a suggestion
     is equal by its values.
@@ -56,6 +56,7 @@ class Suggestion(Mapping[str, Known]):
     values_by_name: Mapping[str, Known]
     predicted: Predicted | None = None  # None without a model
     note: str = ""
+    candidate: int | str | None = None  # of a list: its place from 0; of a file: its id, or its line
 
     def __getitem__(self, name: str) -> Known:
         return self.values_by_name[name]
@@ -78,7 +79,8 @@ class Suggestion(Mapping[str, Known]):
     def __repr__(self) -> str:
         expected = f", predicted={shown(self.predicted)}" if self.predicted else ""
         note = f", note={self.note!r}" if self.note else ""
-        return f"Suggestion({dict(self)}, id={self.id!r}{expected}{note})"
+        chosen = "" if self.candidate is None else f", candidate={self.candidate!r}"
+        return f"Suggestion({dict(self)}, id={self.id!r}{expected}{note}{chosen})"
 
     def _repr_html_(self) -> str:
         rows = [(name, cells.text(value)) for name, value in self.items()]

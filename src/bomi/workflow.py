@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bomi.analysis import insight, sensitivity
-from bomi.campaign import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
+from bomi.campaign import (
+    Campaign,
+    Experiments,
+    Ledger,
+    Library,
+    campaign_path,
+    ledger,
+    read_experiments,
+    read_library,
+)
 from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
 from bomi.data.reading import read_settings
@@ -77,12 +86,16 @@ def suggest(
     campaign: Path | None = None,
     *,
     count: int = 1,
+    given: Mapping[str, object] | None = None,
+    candidates: Path | None = None,
+    replacement: bool | None = None,
     append: bool = False,
     seed: int = 0,
     done: Callable[[int], None] = lambda number: None,
 ) -> list[Advice]:
     """The next experiments; with `append` they are added to the table as pending rows.
 
+    They are chosen from a list if `candidates`, or the campaign, names a file.
     While appending, the table is held from reading to writing: who asks at the same time gets other suggestions.
     """
     if append and not table.exists():
@@ -91,7 +104,7 @@ def suggest(
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None
         loaded = study(held.experiments if held else read_experiments(table, known), seed=seed)
-        advices = advise(loaded, count, done)
+        advices = advise(loaded, count, done, given=given, candidates=candidates, replacement=replacement)
         if held is None:
             return advices
         ids = held.append([advice.suggestion for advice in advices])
@@ -101,13 +114,27 @@ def suggest(
     ]
 
 
-def advise(loaded: LoadedTable, count: int = 1, done: Callable[[int], None] = lambda number: None) -> list[Advice]:
+def advise(
+    loaded: LoadedTable,
+    count: int = 1,
+    done: Callable[[int], None] = lambda number: None,
+    *,
+    given: Mapping[str, object] | None = None,
+    candidates: Path | None = None,
+    replacement: bool | None = None,
+) -> list[Advice]:
     """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
     optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
-    expected, reason = _best(optimizer), doubt(loaded)
+    library = _library(loaded, candidates, given)
+    frame = _frame(library)
+    expected, reason = _best(optimizer, given, frame), doubt(loaded)
+    again = loaded.campaign.replacement if replacement is None else replacement
+    numbers = loaded.experiments.numbers
     advices = []
-    for number, suggestion in enumerate(optimizer.ask(count), 1):
-        numbers = loaded.experiments.numbers
+    for number, found in enumerate(optimizer.ask(count, given=given, candidates=frame, replacement=again), 1):
+        suggestion = found
+        if library is not None and isinstance(found.candidate, int):
+            suggestion = replace(found, candidate=library.labels[found.candidate])
         near = insight.nearest(optimizer, suggestion)
         line = numbers[near.row] if near is not None and near.row < len(numbers) else None
         advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line, reason))
@@ -190,10 +217,23 @@ def look(loaded: LoadedTable, setting: Mapping[str, Known]) -> list[Look]:
     return found
 
 
-def _best(optimizer: Optimizer) -> Best | None:
+def _library(loaded: LoadedTable, candidates: Path | None, given: Mapping[str, object] | None) -> Library | None:
+    """The list to choose from: the one in a file, or else that of the campaign, which is found from the table."""
+    named = loaded.campaign.candidates
+    path = loaded.experiments.sheet.path.parent / named if candidates is None and named else candidates
+    return None if path is None else read_library(path, loaded.campaign, given or ())
+
+
+def _frame(library: Library | None) -> pd.DataFrame | None:
+    import pandas as pd
+
+    return None if library is None else pd.DataFrame(dict(library.columns), dtype=object)
+
+
+def _best(optimizer: Optimizer, given: Mapping[str, object] | None, candidates: pd.DataFrame | None) -> Best | None:
     """What is best so far, if there is an outcome."""
     try:
-        return optimizer.best()
+        return optimizer.best(given=given, candidates=candidates)
     except TableError:
         return None
 
@@ -212,6 +252,7 @@ class Recommendation:
 
     best: Best
     row: int
+    around: Mapping[str, Known] | None = None  # the setting with what is not known of it as in a typical row
 
     @property
     def recorded(self) -> Mapping[str, Cell]:
@@ -219,12 +260,22 @@ class Recommendation:
         return self.best.seen_at
 
 
-def recommend(loaded: LoadedTable) -> list[Recommendation]:
+def recommend(
+    loaded: LoadedTable, *, given: Mapping[str, object] | None = None, candidates: Path | None = None
+) -> list[Recommendation]:
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
-    best = loaded.optimizer.best()
+    best = loaded.optimizer.best(given=given, candidates=_frame(_library(loaded, candidates, given)))
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
     seen = [(choice, choice.seen_row) for choice in choices]
-    return [Recommendation(choice, loaded.experiments.numbers[row]) for choice, row in seen if row is not None]
+    return [
+        Recommendation(
+            choice,
+            loaded.experiments.numbers[row],
+            loaded.optimizer.completed(choice.setting) if choice.setting and choice.predicted else choice.setting,
+        )
+        for choice, row in seen
+        if row is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -290,10 +341,10 @@ class Overview:
 def overview(loaded: LoadedTable) -> Overview:
     """The best, what matters, and slices through the recommended setting; of trade-offs, the one in the middle."""
     found = recommend(loaded)
-    middle = found[len(found) // 2].best
-    if middle.setting is None or middle.predicted is None:
-        return Overview(found, {}, {}, {}, {}, middle.note)
-    optimizer, setting = loaded.optimizer, middle.setting
+    middle = found[len(found) // 2]
+    if middle.around is None or middle.best.predicted is None:
+        return Overview(found, {}, {}, {}, {}, middle.best.note)
+    optimizer, setting = loaded.optimizer, middle.around
     judged = {one.outcome: one for one in validations(loaded)}
     return Overview(
         found,

@@ -137,6 +137,56 @@ def test_pending_suggestions_are_not_suggested_again(bomi, lab):
     assert first != second
 
 
+def test_values_that_are_given_today(bomi, lab):
+    given = ("--given", "quench=oil", "--given", "temperature=180 °C")
+    code, out, _ = bomi("suggest", "lab.csv", *given, "--append", "--format", "json")
+    assert code == 0
+    (one,) = json.loads(out)
+    assert (one["setting"]["quench"], one["setting"]["temperature"]) == ("oil", 180)
+    assert list(csv.DictReader(io.StringIO(lab.read_text("utf-8"))))[-1]["asked.quench"] == "oil"
+    setting = json.loads(bomi("best", "lab.csv", *given, "--format", "json")[1])["recommended"]["setting"]
+    assert (setting["quench"], setting["temperature"]) == ("oil", 180)
+
+
+LIBRARY = """id,temperature,time,cooling,quench,supplier
+L1,150,2,10,oil,Acme
+L2,,8,20,water,Acme
+L3,453.15 K,4,?,oil,Bolt
+L4,200,1,30,air,Bolt
+"""
+
+
+def test_choosing_from_a_list(bomi, lab):
+    (lab.parent / "library.csv").write_text(LIBRARY, encoding="utf-8")
+    code, out, _ = bomi("suggest", "lab.csv", "--candidates", "library.csv", "-n", 4, "--append", "--format", "json")
+    assert code == 0
+    found = {one["candidate"]: one["setting"] for one in json.loads(out)}
+    assert found["L2"] == {"time": 8, "cooling": 20, "quench": "water"}
+    assert found["L3"] == {"temperature": 180, "time": 4, "quench": "oil"}
+    table = {row["asked.time"]: row for row in csv.DictReader(io.StringIO(lab.read_text("utf-8")))}
+    assert (table["8"]["temperature"], table["8"]["asked.temperature"], table["8"]["cooling"]) == ("", "", "20")
+    code, out, err = bomi("suggest", "lab.csv", "--candidates", "library.csv")
+    assert (code, out) == (2, "")
+    assert "only 0 of 4 candidates are left to ask for, not 1: the others are pending" in err
+    recommended = json.loads(bomi("best", "lab.csv", "--candidates", "library.csv", "--format", "json")[1])
+    assert recommended["recommended"]["setting"] in found.values()
+    identity = next(one["id"] for one in json.loads(bomi("withdraw", "lab.csv", "H42", "--format", "json")[1]))
+    assert identity == "H42"
+
+
+def test_the_list_of_the_campaign_each_candidate_once(bomi, lab):
+    (lab.parent / "campaign.toml").write_text(
+        'candidates = "library.csv"\nreplacement = false\n' + TOML, encoding="utf-8"
+    )
+    tried = "Z1,,150,2,10,oil,300,,\n"
+    lab.write_text(lab.read_text("utf-8").rstrip("\n") + "\n" + tried, encoding="utf-8")
+    (lab.parent / "library.csv").write_text(LIBRARY, encoding="utf-8")
+    found = {one["candidate"] for one in json.loads(bomi("suggest", "lab.csv", "-n", 3, "--format", "json")[1])}
+    assert found == {"L2", "L3", "L4"}
+    every = bomi("suggest", "lab.csv", "-n", 4, "--replacement", "--format", "json")[1]
+    assert {one["candidate"] for one in json.loads(every)} == {"L1", "L2", "L3", "L4"}
+
+
 def test_a_suggestion_is_withdrawn(bomi, lab):
     lines = lab.read_text().splitlines()
     bomi("suggest", "lab.csv", "-n", 2, "--append")
@@ -363,6 +413,18 @@ MISTAKES = [
     (["plot", "header.csv"], "no figure of outcomes"),
     (["init", "text.csv", "-c", "x.toml"], "no column of numbers"),
     *(([command, "bad.csv"], HOT) for command in ("check", "suggest", "gaps", "best", "plot")),
+    (["suggest", "lab.csv", "--given", "quench"], "--given needs a parameter and its value, such as humidity=41"),
+    (["suggest", "lab.csv", "--given", "quench=oil", "--given", "quench=air"], "--given has two values for 'quench'"),
+    (["suggest", "lab.csv", "--append", "--given", "time=200"], "parameter 'time': 200 is out of bounds [0.5, 100]"),
+    (["best", "lab.csv", "--given", "quenh=oil"], "did you mean 'quench'?"),
+    (["suggest", "lab.csv", "--candidates", "none.csv"], "there is no file none.csv"),
+    (["suggest", "lab.csv", "--candidates", "header.csv"], "header.csv: the list of candidates is empty"),
+    (
+        ["suggest", "lab.csv", "--candidates", "text.csv"],
+        "the list of candidates lacks 'temperature', 'time', 'cooling'",
+    ),
+    (["suggest", "lab.csv", "--candidates", "bad.csv"], HOT),
+    (["suggest", "lab.csv", "--no-replacement"], "replacement goes with candidates, a list to choose from"),
     (["suggest", "bad.csv", "--append"], "bad.csv: and 1 more problems"),
 ]
 

@@ -41,7 +41,7 @@ def slices(
     With several outcomes it is the first, unless `outcome` names another. The other functions here do the same.
     """
     space = optimizer.space
-    place = space.to_unit(setting)
+    place = space.to_unit(optimizer.completed(setting))
     found = []
     for (name, parameter), columns in zip(space.parameters.items(), space.columns, strict=True):
         every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
@@ -80,7 +80,7 @@ def surface(
         every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
         grids.append(np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None]))
         spans.append(space.columns[space.names.index(name)])
-    places = np.tile(space.to_unit(setting), (len(grids[0]) * len(grids[1]), 1))
+    places = np.tile(space.to_unit(optimizer.completed(setting)), (len(grids[0]) * len(grids[1]), 1))
     places[:, spans[0]] = np.tile(grids[0], (len(grids[1]), 1))
     places[:, spans[1]] = np.repeat(grids[1], len(grids[0]), axis=0)
     mean, sd = (each.reshape(len(grids[1]), len(grids[0])) for each in optimizer.expected(places, outcome))
@@ -138,7 +138,7 @@ def nearest(optimizer: Optimizer, setting: Mapping[str, Known]) -> Neighbor | No
     rows = [(i, row) for i, row in enumerate(optimizer.observations.rows) if row.complete and row.tried]
     if not rows:
         return None
-    place = optimizer.space.to_unit(setting)
+    place = optimizer.space.place(setting)
     shares = np.array([_shares(optimizer.space, row, place) for _, row in rows])  # (n, p)
     # Ties are broken by the sum of the differences.
     best = min(range(len(rows)), key=lambda i: (shares[i].max(), shares[i].sum()))
@@ -245,9 +245,9 @@ def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, 
 
 
 def _shares(space: Space, row: Row, place: Array) -> list[float]:
-    """How far a complete row is from a point, by parameter."""
-    there = space.to_unit({name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)})
-    return [float(np.abs(there[columns] - place[columns]).max()) for columns in space.columns]
+    """How far a complete row is from a point, by parameter; what is not known of the point is no distance."""
+    apart = np.nan_to_num(np.abs(space.place(row.recorded) - place))
+    return [float(apart[columns].max()) for columns in space.columns]
 
 
 def distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequence[object] | None = None) -> str:

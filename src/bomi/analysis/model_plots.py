@@ -48,6 +48,7 @@ def slices(
         setting = optimizer.best().setting
     if setting is None:
         raise BomiError("there is no recommended setting to slice through yet")
+    setting = optimizer.completed(setting)
     found = insight.slices(optimizer, setting, outcome=name)
     across = 2 if len(found) == 4 else min(3, len(found))
     down = -(-len(found) // across)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bomi.campaign import storage
@@ -25,10 +25,10 @@ from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Row
-from bomi.data.reading import SHOWN_PROBLEMS, read_columns, read_exclude
+from bomi.data.reading import SHOWN_PROBLEMS, candidate_columns, read_columns, read_exclude
 from bomi.errors import CellProblem, TableError
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Categorical, Ordinal
-from bomi.space.cells import Interval, Normal
+from bomi.space.cells import Interval, Known, Normal
 from bomi.space.typed import Marks
 
 _GAPS = (type(None), Normal, Interval)
@@ -53,6 +53,14 @@ class Experiments:
         """A row as people call it: by its id, where it has one, and by its line."""
         identity, line = self.rows[place].id, f"row {self.numbers[place]}"
         return f"{identity} ({line})" if identity else line
+
+
+@dataclass(frozen=True)
+class Library:
+    """A list of candidates in a file: what is known of each, by columns, and its id or its line."""
+
+    columns: Mapping[str, Sequence[Known | None]]
+    labels: Sequence[str | int]
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,30 @@ def parse_experiments(path: Path, content: bytes, campaign: Campaign) -> Experim
     """The checked table in the content of a file."""
     with storage.uncollected():
         return check(load_sheet(path, content, column_names(campaign), sheet=campaign.sheet), campaign)
+
+
+def read_library(path: Path, campaign: Campaign, given: Collection[str] = ()) -> Library:
+    """The candidates in a file, read as the table is; TableError names every problem with file, row and column."""
+    content = storage.read_bytes(path)
+    campaign = replace(campaign, sheet=None)
+    with storage.uncollected():
+        sheet = load_sheet(path, content, column_names(campaign))
+        reading = readers(sheet, campaign)
+        problems = [CellProblem(sheet.header_number, name, question) for name, question in reading.questions.items()]
+        out = [read_exclude(cell) for cell in sheet.columns.get(EXCLUDE, [""] * len(sheet.rows))]
+        kept = [place for place, excluded in enumerate(out) if not excluded]
+        read: Mapping[str, Sequence[object]] = {**sheet.columns, **reading.columns}
+        columns = {name: [column[place] for place in kept] for name, column in read.items()}
+        numbers = [sheet.numbers[place] for place in kept]
+        try:
+            found = candidate_columns(campaign.space, columns, numbers, given, reading.readers)
+        except TableError as error:
+            if not (problems := [*problems, *error.problems]):
+                raise TableError(f"{path}: {error}") from None
+        if problems:
+            raise table_error(path, problems, _spoken_ids(sheet, campaign))
+    ids = columns.get(campaign.id_column, [""] * len(kept))
+    return Library(found, [str(name).strip() or number for name, number in zip(ids, numbers, strict=True)])
 
 
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:

@@ -93,7 +93,7 @@ def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]],
     units = {name: typed_unit(sheet.columns[name], reading.readers[name]) for name in reading.marks}
     rows = []
     for identity, setting in zip(ids, settings, strict=True):
-        typed = {name: cells.text(setting[name]) for name in campaign.space.names}
+        typed = {name: cells.text(setting[name]) if name in setting else "" for name in campaign.space.names}
         typed |= {name: text.replace(".", marks[name].decimal) for name, text in typed.items() if name in marks}
         typed |= {name: f"{text} {units[name]}" for name, text in typed.items() if units.get(name)}
         rows.append({campaign.id_column: identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
@@ -135,7 +135,7 @@ def _withdrawable(experiments: Experiments, ids: Sequence[str], numbers: Sequenc
 
 def _is_suggested(row: Row) -> bool:
     """Whether we asked for it, and it still awaits its outcome."""
-    return row.pending and row.asked.keys() == row.recorded.keys()
+    return row.pending and bool(row.asked)
 
 
 def _refusal(row: Row) -> str:

@@ -35,6 +35,8 @@ class Campaign:
     unknown: tuple[str, ...] = ()  # more words that say that nobody knows
     id_column: str = IDENTITY
     sheet: str | None = None  # of a workbook
+    candidates: str | None = None  # the file of a list to choose from, beside the table
+    replacement: bool = True  # whether a candidate may be suggested again once it has been tried
 
     def __post_init__(self) -> None:
         if faults := list(self._faults()):

@@ -48,7 +48,7 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
 
 
 def _table_lines(campaign: Campaign) -> list[str]:
-    """How the table is to be read, where it does not say so itself."""
+    """How the table is to be read, where it does not say so itself; and a list to choose from."""
     mark, words = campaign.decimal, ", ".join(map(toml_value, campaign.unknown))
     return [
         *([f"decimal = {toml_value(mark)}  # 1{mark}250 is one and a quarter"] if mark else []),
@@ -56,6 +56,8 @@ def _table_lines(campaign: Campaign) -> list[str]:
         *([f"id = {toml_value(campaign.id_column)}  # the column that names the experiments"]
           if campaign.id_column != IDENTITY else []),
         *([f"sheet = {toml_value(campaign.sheet)}"] if campaign.sheet else []),
+        *([f"candidates = {toml_value(campaign.candidates)}  # a list to choose from"] if campaign.candidates else []),
+        *(["replacement = false  # each candidate only once"] if not campaign.replacement else []),
     ]  # fmt: skip
 
 
@@ -75,6 +77,8 @@ def parameter_spec(parameter: Parameter) -> dict[str, Any]:
         spec["unit"] = parameter.unit
     if parameter.default is not None:
         spec["default"] = parameter.default
+    if parameter.measured:
+        spec["role"] = "measured"
     if isinstance(parameter, Categorical | Ordinal):
         return {**spec, "values": list(parameter.values)}
     return {**spec, "range": [parameter.low, parameter.high]}

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from bomi.cli.console import after, say, visible, working
-from bomi.cli.options import Config, Format, Seed, Shape, Table
+from bomi.cli.options import Candidates, Config, Format, Given, Seed, Shape, Table, read_given
 from bomi.cli.printing import flat, pairs, show, with_shares
 from bomi.errors import BomiError
 from bomi.results import Suggestion, by_name, missing, nested
@@ -24,16 +24,34 @@ def suggest(
     append: Annotated[
         bool, typer.Option("--append", help="Add them to the table as rows that await their outcome.")
     ] = False,
+    given: Given = None,
+    candidates: Candidates = None,
+    replacement: Annotated[
+        bool | None,
+        typer.Option(
+            "--replacement/--no-replacement",
+            help="Whether a candidate may be suggested again once it has been tried; if not given, as in the campaign.",
+        ),
+    ] = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
 ) -> None:
     """The next experiments to run, what to expect of each, and why."""
+    known = read_given(given)
     with working("learning from the table") as update:
         from bomi import workflow
 
         advices = workflow.suggest(
-            table, campaign, count=count, append=append, seed=seed, done=lambda n: update(f"suggested {n} of {count}")
+            table,
+            campaign,
+            count=count,
+            given=known,
+            candidates=candidates,
+            replacement=replacement,
+            append=append,
+            seed=seed,
+            done=lambda n: update(f"suggested {n} of {count}"),
         )
     told = [(advice.suggestion, advice.why) for advice in advices]
     ids = ", ".join(one.id for one, _ in told)
@@ -50,14 +68,23 @@ def suggest(
 
 
 def _show_suggestions(told: Sequence[tuple[Suggestion, str]], shape: Format) -> None:
+    names = dict.fromkeys(name for one, _ in sorted(told, key=lambda each: -len(each[0])) for name in one)
+
+    def named(one: Suggestion) -> dict[str, object]:
+        chosen = {} if one.candidate is None else {"candidate": one.candidate}
+        return {"id": one.id, **chosen}
+
+    def inputs(one: Suggestion) -> dict[str, object]:
+        return {name: one.get(name) for name in names}
+
     if shape is Format.table:
-        show([{"id": one.id, **one, **pairs(one.predicted)} for one, _ in told], shape)
+        show([{**named(one), **inputs(one), **pairs(one.predicted)} for one, _ in told], shape)
         for one, why in told:
             typer.echo(visible(f"{one.id}: {why}"))
         return
-    records = [{"id": one.id, **one, **flat(one.predicted), "why": why} for one, why in told]
+    records = [{**named(one), **inputs(one), **flat(one.predicted), "why": why} for one, why in told]
     document = [
-        {"id": one.id, "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
+        {**named(one), "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
     ]
     show(records, shape, document)
 
@@ -82,13 +109,21 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         say("the most uncertain first: this method does not say what a gap is worth")
 
 
-def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
+def best(
+    table: Table,
+    given: Given = None,
+    candidates: Candidates = None,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
     """The recommended setting with what to expect of it, beside the best row so far."""
+    known = read_given(given)
     with working("learning from the table"):
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
-        found, doubt = workflow.recommend(study), workflow.doubt(study)
+        found, doubt = workflow.recommend(study, given=known, candidates=candidates), workflow.doubt(study)
     outcomes = study.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []
@@ -98,7 +133,8 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         recorded = {name: _plainly(cell) for name, cell in one.recorded.items()}
         if setting is not None:
             what = f"recommended {place}" if several else "recommended"
-            records.append({"what": what, **setting, **_expected(predicted, outcomes)})
+            inputs = {name: setting.get(name) for name in one.recorded}
+            records.append({"what": what, **inputs, **_expected(predicted, outcomes)})
         documents.append(
             {
                 "recommended": None if setting is None else {"setting": dict(setting), "predicted": nested(predicted)},

@@ -222,7 +222,7 @@ def _own(
     space = observations.space
     check_parameters(space, experiment, "the experiment")
     known = {name: p.default for name, p in space.parameters.items() if p.default is not None}
-    experiment = {**known, **experiment}  # what was not varied then
+    experiment = {**dict.fromkeys(space.measured), **known, **experiment}  # what was not measured or varied then
     missing = [name for name in space.names if name not in experiment]
     if missing:
         raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}")

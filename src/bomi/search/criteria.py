@@ -47,12 +47,12 @@ class UpperConfidenceBound:
         """mean_q UCB_q + beta_alpha std_q UCB_q, of a single outcome; weighted by the chance to succeed."""
         exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))
         disagreement = exploration if self.beta_alpha is None else self.beta_alpha
-        ((model, aim),) = zip(outlook.models, outlook.aims, strict=True)
+        (aim,) = outlook.aims
 
         def score(points: Tensor) -> Tensor:
-            mean, variance = model.moments(points)
-            merit = acquisition.merit(mean, aim)
-            bound = acquisition.ucb_mi(merit, variance.sqrt(), exploration, disagreement)
+            ((mean, sd),) = outlook.moments(points)
+            merit = outlook.over_draws(acquisition.merit(mean, aim))
+            bound = acquisition.ucb_mi(merit, outlook.over_draws(sd), exploration, disagreement)
             return outlook.weigh(bound, points, outlook.tried.min())
 
         return score
@@ -74,7 +74,7 @@ class ExpectedImprovement:
             gain = log_gain(points)
             if outlook.success is None:
                 return acquisition.log_mean(gain)
-            log_chance = outlook.success.log_chance(points)
+            log_chance = outlook.log_chance(points)
             return acquisition.log_mean(gain + log_chance) + acquisition.infeasibility_penalty(log_chance.exp().mean(0))
 
         return score
@@ -139,10 +139,12 @@ class Botorch:
             made(mixture.baseline[:1])  # some draw their samples when first called
 
         def score(points: Tensor) -> Tensor:
-            value = torch.cat([made(part.unsqueeze(-2)) for part in points.split(_TOGETHER)])
+            places = outlook.places(points)  # (D, m, d)
+            each = torch.cat([made(part.unsqueeze(-2)) for part in places.flatten(0, 1).split(_TOGETHER)])
+            value = each.reshape(len(places), -1).mean(0)
             if outlook.success is None:
                 return value
-            return value + acquisition.infeasibility_penalty(outlook.success.log_chance(points).exp().mean(0))
+            return value + acquisition.infeasibility_penalty(outlook.log_chance(points).exp().mean(0))
 
         return score
 

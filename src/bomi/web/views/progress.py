@@ -138,8 +138,8 @@ class ProgressView(View):
                 theme.text_as("td", told.get(name, "–"))
             theme.text_as("td", f"{nearest}: {self.called(one)}" + (f"; {best.note}" if best.note else ""), "soft")
             with ui.element("td"):
-                if best.setting is not None and best.predicted is not None:
-                    look = theme.button("Look around it", partial(self.around, dict(best.setting)), icon="explore")
+                if one.around is not None and best.predicted is not None:
+                    look = theme.button("Look around it", partial(self.around, dict(one.around)), icon="explore")
                     look.props("flat dense no-wrap", remove="outline")
 
     def around(self, setting: dict[str, Known]) -> None:
@@ -172,10 +172,10 @@ class ProgressView(View):
                 theme.export(figure, f"{objective.name} over time")
             if self.outcome in self.found.importance:
                 self.importance(self.found.importance[self.outcome])
-            middle = self.found.recommended[len(self.found.recommended) // 2].best
-            if self.outcome in self.found.slices and middle.setting is not None:
-                made = Slices(self.session, self.experiments, self.outcome, dict(middle.setting))
-                self.slices = made.build(self.found.slices[self.outcome], middle.predicted)
+            middle = self.found.recommended[len(self.found.recommended) // 2]
+            if self.outcome in self.found.slices and middle.around is not None:
+                made = Slices(self.session, self.experiments, self.outcome, dict(middle.around))
+                self.slices = made.build(self.found.slices[self.outcome], middle.best.predicted)
             self.trust(objective)
 
     def trust(self, objective: Objective) -> None:

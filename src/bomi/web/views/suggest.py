@@ -175,7 +175,8 @@ class SuggestView(View):
         experiments, parameters = self.session.snapshot.experiments, campaign.space.parameters
         lines = dict(zip(experiments.numbers, experiments.rows, strict=True)) if experiments is not None else {}
         near = lines[advice.nearest].recorded if advice.nearest in lines else {}
-        told = []
+        chosen = advice.suggestion.candidate
+        told = [] if chosen is None else [("candidate", str(chosen))]
         for name, value in advice.suggestion.items():
             before = near.get(name)
             other = f"  (row {advice.nearest}: {theme.shown(before)})" if name in near and before != value else ""
