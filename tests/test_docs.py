@@ -95,13 +95,8 @@ def test_the_saved_campaign_in_files_md_can_be_loaded(tmp_path):
     assert optimizer.ask().id == "4"
 
 
-EXTRAS = {
-    "optuna": ["optuna"],
-    "dask": ["distributed"],
-    "ax": ["ax"],
-    "tracking": ["mlflow", "wandb", "optuna_integration"],
-    "ray": ["ray"],
-}  # what the examples of a page need
+EXTRAS = {"optuna": ["optuna"], "dask": ["distributed"]}  # what the examples of a page need
+MORE = {"ax": ["ax"], "tracking": ["mlflow", "wandb", "optuna_integration"], "ray": ["ray"]}  # of `make test-more`
 WITH_PROGRAMS = [path for path in DOCUMENTS if programs(path)]
 
 
@@ -109,9 +104,9 @@ WITH_PROGRAMS = [path for path in DOCUMENTS if programs(path)]
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame:DeprecationWarning")
 @pytest.mark.parametrize("path", WITH_PROGRAMS, ids=names(WITH_PROGRAMS))
 def test_every_python_example_runs(path, tmp_path, monkeypatch):
-    if path.stem in EXTRAS and os.environ.get("BOMI_REQUIRE_ALL") != "1":
-        for module in EXTRAS[path.stem]:
-            pytest.importorskip(module, reason=f"the example needs {module}")
+    needed = {} if os.environ.get("BOMI_REQUIRE_ALL") == "1" else EXTRAS
+    for module in {**needed, **MORE}.get(path.stem, []):
+        pytest.importorskip(module, reason=f"the example needs {module}")
     if any("Robot" in text for text in programs(path)) and os.environ.get("BOMI_REQUIRE_ALL") != "1":
         pytest.importorskip("mujoco", reason='MuJoCo is not installed: pip install "bomi[robot]"')
     results = tmp_path / "results" / "performance" / "results.jsonl"  # what the example of docs/results.md reads

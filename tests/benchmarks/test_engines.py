@@ -56,6 +56,7 @@ def cluster(tmp_path_factory):
             process.wait()
 
 
+@pytest.mark.filterwarnings("ignore:the Dask scheduler .* has no workers")  # yet
 def test_a_cluster_gives_the_runs_of_this_machine_although_a_worker_is_killed(cluster, tmp_path):
     address, workers = cluster
     killed = []
@@ -78,6 +79,7 @@ def test_a_cluster_gives_the_runs_of_this_machine_although_a_worker_is_killed(cl
     sweep(CASES, METHODS, repeats=REPEATS, path=path, engine=find_engine("dask://127.0.0.1:1", 1))
 
 
+@pytest.mark.filterwarnings("ignore:the Dask scheduler .* has no workers")
 def test_a_client_that_stops_and_starts_again_asks_only_for_the_rest(cluster, tmp_path):
     address, path, seen = cluster[0], tmp_path / "restart.jsonl", []
 

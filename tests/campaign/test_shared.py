@@ -19,6 +19,13 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners, modes a
 root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes files of other users")
 
 
+def reachable(folder):
+    """Let other users come to a folder below that of temporary files."""
+    for one in (folder, *folder.parents):
+        if one.stat().st_uid == os.geteuid() and not one.stat().st_mode & stat.S_IXOTH:
+            one.chmod(0o755)
+
+
 def left(folder):
     """What of ours still lies beside the table."""
     return sorted(name for name in os.listdir(folder) if name not in ("lab.csv", "lab.csv.bak", "campaign.toml"))
@@ -54,8 +61,7 @@ def test_a_colleague_who_may_write_but_not_give_files_away_writes_in_place(lab, 
     os.chown(lab, 4321, 1234)
     lab.chmod(0o666)
     lab.parent.chmod(0o777)
-    for folder in list(lab.parents)[1:3]:
-        folder.chmod(0o755)
+    reachable(lab.parent.parent)
     inode = lab.stat().st_ino
     assert as_user(5678, lambda: append(lab, campaign, [SETTING])) == 0
     assert (lab.stat().st_uid, lab.stat().st_gid, lab.stat().st_ino) == (4321, 1234, inode)
@@ -124,8 +130,7 @@ def test_a_lock_that_another_user_left_is_named_with_its_owner_and_age(lab, camp
     lock.chmod(0o600)
     lab.chmod(0o666)
     lab.parent.chmod(0o777)
-    for folder in list(lab.parents)[1:3]:
-        folder.chmod(0o755)
+    reachable(lab.parent.parent)
     told = lab.parent / "told"
 
     def tried():
