@@ -235,7 +235,8 @@ class ProgressView(View):
         ui.label(f"What two parameters do to {self.outcome} only together:").classes("small")
         with theme.block("scroll"), ui.element("table").classes("rows matrix"):
             with ui.element("thead"), ui.element("tr"):
-                for title in ("", *names[:-1]):
+                ui.element("td")
+                for title in names[:-1]:
                     theme.text_as("th", title).props("scope=col")
             with ui.element("tbody"):
                 for row, name in enumerate(names[1:], 1):
