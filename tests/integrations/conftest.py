@@ -17,6 +17,17 @@ def missing(what: str) -> None:
     pytest.skip(what)
 
 
+@pytest.fixture
+def quiet():
+    """Optuna without its messages."""
+    from optuna import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.ERROR)
+    yield
+    logging.set_verbosity(before)
+
+
 @pytest.fixture(scope="session")
 def postgresql():
     """The address of a PostgreSQL server of its own, on a socket in a temporary folder."""

@@ -48,12 +48,7 @@ HISTORY = [  # a parameter that a row does not name is a gap
 ]
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def study_of(history=(), sampler=None, **settings):

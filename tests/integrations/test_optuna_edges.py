@@ -20,12 +20,7 @@ from bomi.integrations.optuna import BomiSampler, actual_figure, actual_frame, r
 QUICK = {"method": "mean", "seed": 0}
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 # --- constraints ---

@@ -21,12 +21,7 @@ def load(package):
     return optunahub.load_local_module(package, registry_root=str(HUB))
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 @pytest.mark.parametrize("package", PACKAGES)
