@@ -244,7 +244,8 @@ def _body(
     for place in range(last + 1, len(records)):
         row = records[place]
         apart = bool(body) and numbers[place] > numbers[place - 1] + 1
-        if apart and _starts_another(row, numeric, records[place + 1 : place + 4]):
+        again = [cell.strip() for cell in row] == title
+        if apart and not again and _starts_another(row, numeric, records[place + 1 : place + 4]):
             left_out += [(other, "another table begins there") for other in range(place, len(records))]
             break
         held = [cell for cell in row if cell]

@@ -248,7 +248,9 @@ def _converted(number: float, factor: float, shift: float) -> float:
 
 
 def _time(number: float, rest: str, marks: Marks, unit: str) -> Reading | None:
-    """A time in two units, `1 h 30 min` or `2h30`; None if it is none."""
+    """A time in two units, `1 h 30 min` or `2h30`, or as a clock shows it, `1:30 h`; None if it is none."""
+    if clock := re.fullmatch(r":([0-5]\d)(?::([0-5]\d))?\s*(\S*)", rest):
+        return _clock(number, float(clock[1]), clock[2], clock[3], unit)
     if not (match := re.fullmatch(r"([^\W\d]+)\.?\s*(\d+)\s*([^\W\d]*)\.?", rest)):
         return None
     large, small = units.find(match[1]), units.find(match[3] or "min")
@@ -259,6 +261,17 @@ def _time(number: float, rest: str, marks: Marks, unit: str) -> Reading | None:
     total = number + float(match[2]) * small.factor / large.factor
     factor, _ = _scale(match[1], unit)
     return Reading(factor * total, CONVERTED, match[1])
+
+
+def _clock(first: float, second: float, third: str | None, found: str, unit: str) -> Reading | None:
+    """A time written as h:mm:ss; as h:mm where its unit is hours, as mm:ss where it is minutes or seconds."""
+    named = units.find(found or unit)
+    if named is None or named.kind != "time" or not 1 <= named.factor <= 3600:
+        return None
+    large = 3600.0 if third or named.factor == 3600 else 60.0
+    seconds = first * large + second * large / 60 + float(third or 0)
+    factor, _ = _scale(found or unit, unit)
+    return Reading(_converted(seconds, factor / named.factor, 0.0), CONVERTED, found)
 
 
 def _concise(first: str, rest: str, marks: Marks) -> float | None:
