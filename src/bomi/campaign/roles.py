@@ -197,7 +197,7 @@ def _codes(numbers: Sequence[float]) -> set[float]:
 
 
 def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
-    texts = [" ".join(text.split()) for text in sheet.columns[name]]
+    texts = [" ".join(text.translate(cells.INVISIBLE).split()) for text in sheet.columns[name]]
     said, unknown = plain_words(texts)
     counts = Counter(said)
     if counts and all(word.casefold() in BALANCE for word in counts):

@@ -36,6 +36,7 @@ UNKNOWN_WORDS = frozenset({
 PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ERROR_VALUE = re.compile(r"#(?:[^\W\d]|[/¡¿0 .])+[!?]|#n/?[avdk]", re.IGNORECASE)  # what a failed formula leaves
 
+INVISIBLE = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufeff\u00ad")  # what copying from a page leaves
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
@@ -156,7 +157,7 @@ def look(text: str) -> str:
     >>> look("ÖL "), look("Oel"), look("toluène")
     ('oel', 'oel', 'toluene')
     """
-    folded = " ".join(text.split()).casefold()
+    folded = " ".join(text.translate(INVISIBLE).split()).casefold()
     if folded.isascii():
         return folded
     spelled = unicodedata.normalize("NFC", folded).translate(_UMLAUTS)

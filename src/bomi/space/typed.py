@@ -12,7 +12,7 @@ from functools import cached_property
 
 from bomi.errors import CellError
 from bomi.space import units
-from bomi.space.cells import Censored, Interval, Normal, Uncertain, is_unknown, number_text
+from bomi.space.cells import INVISIBLE, Censored, Interval, Normal, Uncertain, is_unknown, number_text
 from bomi.space.numbers import LARGEST, plain_number
 
 EXPECTED = "expected a number, 300±15, 290..310, <5, or ? for unknown"
@@ -25,7 +25,7 @@ _SIGNS = str.maketrans({
     "，": ",", "．": ".", "＜": "<", "＞": ">", "～": "~", "∼": "~", "≈": "~", "≃": "~", "≅": "~", "％": "%",
     "⩽": "≤", "⩾": "≥", "½": " 1/2", "⅓": " 1/3", "⅔": " 2/3", "¼": " 1/4", "¾": " 3/4", "⅛": " 1/8",
     **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
-})  # fmt: skip
+}) | INVISIBLE  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _LESS = r"<=?|≤|=<|less than|below|under|at most|up to|max\.?|unter|bis zu|weniger als|höchstens|kleiner als|" \
     r"moins de|inférieur à|au plus|jusqu'à|menos de|inferior a|hasta|como máximo"  # fmt: skip
@@ -210,7 +210,7 @@ def _single(
     if about:
         if value == 0:
             raise CellError("expected how far about 0 may be off, such as 0±1")
-        return Reading(Normal(value, ABOUT * abs(factor * number)), ABOUT_IT, found)
+        return Reading(Normal(value, _converted(abs(factor * number), ABOUT, 0.0)), ABOUT_IT, found)
     return Reading(value, how, found)
 
 
