@@ -61,7 +61,7 @@ _MINIMIZE = _pattern(
     r"impurit|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|degradation|wear|corrosion|error|rmse|\bmse\b|residual|waste|scrap|",
     r"\berr\b|shrinkage|warpage|\bleak|noise|byproduct|by product|turbidity|emission|crack|resistivity|sheet res|",
     r"verunreinigung|nebenprodukt|kosten|verlust|ausschuss|rauheit|rauigkeit|porosität|verschleiß|fehler|schwindung|",
-    r"impureté|coût|perte|défaut|rugosité|porosité|usure|",
+    r"verzug|^voids?\b|\brut\b|rutting|impureté|coût|perte|défaut|rugosité|porosité|usure|",
     r"impureza|costo|coste|pérdida|perdida|defecto|rugosidad|porosidad|desgaste|",
     r"impurezz|perdita|difett|scarto|rugosità|porosità|usura|ritiro|custo|\bperda|defeito|rugosidade|porosidade|",
     r"zanieczyszcz|koszt|\bstrat[ay]\b|chropowatość|porowatość|zużycie|skurcz|friabil|moisture loss|drying loss|",

@@ -28,11 +28,11 @@ _SIGNS = str.maketrans({
 }) | INVISIBLE  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _LESS = r"<=?|≤|=<|less than|below|under|at most|up to|max\.?|unter|bis zu|weniger als|höchstens|kleiner als|" \
-    r"moins de|inférieur à|au plus|jusqu'à|menos de|inferior a|hasta|como máximo"  # fmt: skip
+    r"moins de|inférieur à|au plus|jusqu'à|menos de|inferior a|hasta|como máximo|meno di|poniżej"  # fmt: skip
 _MORE = r">=?|≥|=>|more than|above|over|at least|min\.|über|mehr als|mindestens|mind\.|größer als|plus de|" \
-    r"supérieur à|au moins|más de|mas de|superior a|al menos"  # fmt: skip
+    r"supérieur à|au moins|más de|mas de|superior a|al menos|più di|almeno|mais de|pelo menos|powyżej"  # fmt: skip
 _ABOUT = r"~|ca\.?|c\.|circa|approx\.?|approximately|about|around|roughly|est\.|etwa|ungefähr|ungef\.|rund|env\.|" \
-    r"environ|aprox\.?|aproximadamente|unos|alrededor de"  # fmt: skip
+    r"environ|aprox\.?|aproximadamente|unos|alrededor de|cerca de|ok\.|około"  # fmt: skip
 _OR_LESS = r"max\.?|maximum|or less|oder weniger|ou moins|o menos"
 _OR_MORE = r"\+|or more|oder mehr|ou plus|o más"
 _BETWEEN = r"between|zwischen|entre|von|from|de"
