@@ -143,6 +143,13 @@ def test_draws_are_whole_rounds_of_the_worlds_each_with_its_own_process():
     assert (found.inputs[:, gaps].std(0) > 0.01).all()
 
 
+def test_the_inverse_is_computed_afresh_every_tenth_round_of_draws(monkeypatch):
+    computed, own = [], imputer.inverse_of
+    monkeypatch.setattr(imputer, "inverse_of", lambda *args: computed.append(args) or own(*args))
+    Posterior(worlds=2).draws(chains_of(table_of(9)), 2 * 21, rng())
+    assert len(computed) == 3
+
+
 def test_fewer_than_two_outcomes_are_too_few_for_a_process():
     table = table_of(4)
     for known, enough in ((1, False), (2, True)):
