@@ -316,6 +316,14 @@ def test_parts_of_a_whole_follow_from_each_other():
     assert (drawn.median(0).values - torch.tensor(parts)).abs().max() < 0.06
 
 
+def test_two_lacking_parts_of_a_whole_are_as_wide_as_what_is_left():
+    """a is 0.2; b and c are lacking. The sum is exact, and rounding errors do not say how b is spread."""
+    parts = np.append(np.random.default_rng(3).dirichlet([1, 1, 1], 40), [[0.2, np.nan, np.nan]], 0)
+    drawn = draws_of(Space(dict.fromkeys("abc", (0, 1))), torch.tensor(parts))[:, -1, 1]
+    assert drawn.std().item() == pytest.approx(0.8 / math.sqrt(12), abs=0.06)
+    assert 0.1 < float((drawn < 0.2).double().mean()) < 0.4
+
+
 def test_a_constant_column_and_a_copy_of_another_are_filled():
     rng = np.random.default_rng(0)
     a = rng.random(30)
