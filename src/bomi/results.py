@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
@@ -329,6 +329,16 @@ class Validation:
         if len(self.wrong) > 1:
             verb = "cannot be believed beside the other rows and have no say: look them up, or repeat them"
         return f"{self.outcome} of {', '.join(named)}{more} {verb}"
+
+    @property
+    def believed(self) -> Validation:
+        """The same without the rows whose outcome cannot be believed: they would spoil the scale of a figure."""
+        if not self.wrong:
+            return self
+        kept = self._counted
+        rows = tuple(row for row, counts in zip(self.rows, kept.tolist(), strict=True) if counts)
+        parts = {name: getattr(self, name)[kept] for name in ("measured", "mean", "low", "high")}
+        return replace(self, rows=rows, wrong=(), **parts)
 
     @property
     def records(self) -> list[dict[str, float]]:
