@@ -25,6 +25,7 @@ from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
 from bomi.data.reading import read_settings
 from bomi.errors import BomiError, MethodError, TableError
+from bomi.impute.summary import meanings
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
 from bomi.results import Best, Front, Prediction, Prospects, Suggestion, Validation
@@ -246,6 +247,11 @@ def gaps(loaded: LoadedTable) -> pd.DataFrame:
     return frame.assign(row=[loaded.experiments.numbers[row] for row in frame["row"]])
 
 
+def blanks(loaded: LoadedTable, frame: pd.DataFrame) -> list[str]:
+    """What was concluded of the blanks of each column, given the table of the gaps."""
+    return meanings(loaded.optimizer.space, zip(frame["parameter"], frame["probabilities"], strict=True))
+
+
 @dataclass(frozen=True)
 class Recommendation:
     """The recommended setting beside the best row seen, which is called by its line number."""
@@ -293,6 +299,7 @@ class Gap:
     middle: float | None
     high: float | None  # 95 %
     worth: float | None
+    probabilities: Mapping[Known, float] | None = None  # of the values of a list, or of what a blank may mean
 
 
 def gap_list(loaded: LoadedTable) -> list[Gap]:
@@ -318,6 +325,7 @@ def gap_list(loaded: LoadedTable) -> list[Gap]:
                 numbers["50 %"],
                 numbers["95 %"],
                 numbers["worth"],
+                record["probabilities"],
             )
         )
     return found

@@ -189,7 +189,7 @@ def read_library(path: Path, campaign: Campaign, given: Collection[str] = ()) ->
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     """The sheet, if it fits the campaign."""
     needed = (*campaign.space.names, *campaign.outcomes)
-    defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
+    defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.filling is not None}
     problems = [*_header_problems(sheet, needed, defaults), *_width_problems(sheet)]
     reading = readers(sheet, campaign)
     problems += [CellProblem(sheet.header_number, name, question) for name, question in reading.questions.items()]

@@ -77,6 +77,8 @@ def parameter_spec(parameter: Parameter) -> dict[str, Any]:
         spec["unit"] = parameter.unit
     if parameter.default is not None:
         spec["default"] = parameter.default
+    if parameter.blank is not None:
+        spec["blank"] = parameter.blank
     if parameter.measured:
         spec["role"] = "measured"
     if isinstance(parameter, Categorical | Ordinal):

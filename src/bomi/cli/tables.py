@@ -137,14 +137,15 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
 
 def _checked(table: Path, path: Path) -> tuple[Summary, str, list[str], list[str]]:
     """What a table holds, how it is written, and what to tell of it: the table itself is not kept any longer."""
-    from bomi.campaign import Campaign, read_experiments, summarize
+    from bomi.campaign import Campaign, blanks, read_experiments, summarize
     from bomi.campaign.doubts import doubts
     from bomi.campaign.storage import company
 
     experiments = read_experiments(table, Campaign.read(path))
     sheet = experiments.sheet
     found = [*company(table), *doubts(experiments)]
-    return summarize(experiments), sheet.written, [*sheet.notes, *map(str, experiments.echoes)], found
+    told = [*sheet.notes, *map(str, experiments.echoes), *blanks.notes(experiments)]
+    return summarize(experiments), sheet.written, told, found
 
 
 def new(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:

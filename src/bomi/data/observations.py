@@ -71,7 +71,7 @@ def _outcome(row: Row, name: str) -> object:
 def default_of(space: Space, name: str) -> Known | None:
     """What a blank of a parameter is taken for, if anything is."""
     parameter = space.parameters.get(name)
-    return parameter.default if parameter is not None else None
+    return parameter.filling if parameter is not None else None
 
 
 @dataclass(frozen=True)

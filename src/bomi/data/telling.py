@@ -221,7 +221,7 @@ def _own(
     """The row of an experiment that nobody suggested."""
     space = observations.space
     check_parameters(space, experiment, "the experiment")
-    known = {name: p.default for name, p in space.parameters.items() if p.default is not None}
+    known = {name: p.filling for name, p in space.parameters.items() if p.filling is not None}
     experiment = {**dict.fromkeys(space.measured), **known, **experiment}  # what was not measured or varied then
     missing = [name for name in space.names if name not in experiment]
     if missing:

@@ -12,9 +12,11 @@ from bomi.impute.table import LARGE, Table
 from bomi.model.surrogates import AdditiveGP
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.constrained import Constrained
+from bomi.posterior.priors import GapPriors
 from bomi.posterior.sampler import CANDIDATES, gumbel, prior_of, snap, take
 
 BLOCK = 64  # such rows at a time
+MORE = 2  # times that they are drawn again, where it is learned what blanks mean
 
 
 def choose_anchors(table: Table, rng: torch.Generator) -> Tensor:
@@ -40,21 +42,34 @@ def draw_given(
     One of many draws from the prior, picked by the density of the row's outcome.
     rows, anchored: (n,) bool -> (Q, R, d)
     """
+    known = to_codes(table, table.inputs)
+    everything = prior_of(table, known, len(anchors.inputs))
+    worlds = known.expand(len(anchors.inputs), -1, -1).clone()
+    if anchored is not None:  # what the anchors say of the execution error holds for the other rows too
+        worlds[:, anchored] = to_codes(table, anchors.inputs)
+        everything = everything.learn(take(worlds, everything), rng, anchored)
+    drawn = _drawn(anchors, table, rows, everything.select(rows), rng)
+    if everything.blanks is not None:  # what blanks mean, all rows tell
+        for _ in range(MORE):
+            worlds[:, rows] = to_codes(table, drawn)
+            everything = everything.learn(take(worlds, everything), rng, rows if anchored is None else rows | anchored)
+            drawn = _drawn(anchors, table, rows, everything.select(rows), rng)
+    return drawn
+
+
+def _drawn(anchors: Explained, table: Table, rows: Tensor, priors: GapPriors, rng: torch.Generator) -> Tensor:
+    """Some rows drawn once, given their priors.  -> (Q, R, d)"""
     outcomes = table.outcomes[:, rows]  # (m, R)
     errors = torch.zeros_like(outcomes) if table.errors is None else torch.atleast_2d(table.errors)[:, rows]
     models = [AdditiveGP()(anchors.of(j).to(table.device), table.space) for j in range(len(outcomes))]
     known = to_codes(table, table.inputs)
-    everything = prior_of(table, known, len(anchors.inputs))
-    if anchored is not None:  # what the anchors say of the execution error holds for the other rows too
-        codes = known.expand(len(anchors.inputs), -1, -1).clone()
-        codes[:, anchored] = to_codes(table, anchors.inputs)
-        everything = everything.learn_execution(take(codes, everything), rng, anchored)
-    priors = everything.select(rows)
     Q, R, g = len(anchors.inputs), len(priors.rows), priors.used.shape[1]
     e = torch.randn(Q, 2 * CANDIDATES, R, g, generator=rng, dtype=torch.float64)
     values = priors.draw(e)
     if priors.discrete.any():
         values = snap(values, priors, table.space)
+    if priors.blanks is not None:
+        values = priors.blanks.put(values, rng)
     luck = gumbel(values.shape[:3], rng)
     if table.space.constraints:
         constrained = Constrained(table, priors)

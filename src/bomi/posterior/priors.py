@@ -26,6 +26,7 @@ from torch import Tensor
 
 from bomi.impute.stated import quantiles
 from bomi.impute.table import Table
+from bomi.posterior.blanks import Blanks, blanks_of
 from bomi.posterior.codes import to_codes
 from bomi.posterior.copula import Columns
 from bomi.posterior.execution import COMPONENTS, density, dirichlet, distribution, nodes_around, recorded_counts
@@ -50,6 +51,7 @@ class GapPriors:
     components: Tensor  # (R, g, K, N) distribution functions of the components of the execution error
     recorded: Tensor  # (p, K) what recorded values that differ from the asked ones say of the components
     pi: Tensor  # (Q, p, K)
+    blanks: Blanks | None = None  # what a blank may mean
 
     def select(self, rows: Tensor) -> GapPriors:
         """Those of some rows of the table.  rows: (n,) bool"""
@@ -58,6 +60,7 @@ class GapPriors:
             self,
             rows=self.rows[mine],
             cdf=self.cdf[:, mine],
+            blanks=None if self.blanks is None else self.blanks.select(mine),
             **{
                 name: getattr(self, name)[mine]
                 for name in ("parameter", "used", "discrete", "nodes", "root", "asked", "components")
@@ -74,13 +77,29 @@ class GapPriors:
         )
         return interpolate(self.cdf, self.nodes.expand(self.cdf.shape), level).permute(0, 3, 1, 2)
 
-    def locate(self, x: Tensor) -> Tensor:
-        """The standard normal numbers from which values are reached.  (Q, R, g) -> (Q, R, g)"""
+    def locate(self, x: Tensor, labels: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
+        """The standard normal numbers from which values are reached; drawn where labels say that it is a default.
+
+        (Q, R, g), (Q, R, g) bool -> (Q, R, g)
+        """
         nodes = self.nodes.expand(self.cdf.shape).contiguous()
         level = interpolate(nodes, self.cdf, x.unsqueeze(-1).contiguous()).squeeze(-1)
         z = torch.special.ndtri(level.clamp(EDGE, 1 - EDGE))
+        if self.blanks is not None and labels is not None and generator is not None:
+            z = self.blanks.free(z, labels, self.root, generator)
         e: Tensor = torch.linalg.solve_triangular(self.root, z.unsqueeze(-1), upper=False)
         return e.squeeze(-1)
+
+    def learn(self, x: Tensor, generator: torch.Generator, rows: Tensor | None = None) -> GapPriors:
+        """With execution errors, and what blanks mean, drawn given the current values.
+
+        x: (Q, R, g); rows: (n,) bool, those to learn from
+        """
+        learned = self.learn_execution(x, generator, rows)
+        if self.blanks is None:
+            return learned
+        mine = torch.ones_like(self.rows, dtype=torch.bool) if rows is None else rows[self.rows]
+        return replace(learned, blanks=self.blanks.learn(x, mine, generator))
 
     def learn_execution(self, x: Tensor, generator: torch.Generator, rows: Tensor | None = None) -> GapPriors:
         """With the weights of the components of the execution error drawn given the current values, in each world.
@@ -123,7 +142,8 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     asked_at = torch.full(shape, torch.nan, dtype=torch.float64)
     components = nodes.unsqueeze(-2).repeat(1, 1, COMPONENTS, 1)
     stated = {(s.row, s.parameter): s.cell for s in table.stated}
-    given = Columns.of(codes, parameters).gaps(codes[rows])
+    columns = Columns.of(codes, parameters)
+    given = columns.gaps(codes[rows])
 
     r, j = gaps[rows].nonzero().unbind(-1)
     slot = gaps[rows].cumsum(-1)[r, j] - 1
@@ -166,5 +186,6 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
         components,
         recorded=recorded_counts(codes, asked),
         pi=torch.empty(0),
+        blanks=blanks_of(parameters, codes, columns, rows, parameter, free, nodes, cdf, worlds),
     )
     return priors._with_pi(dirichlet(priors.recorded).expand(worlds, -1, -1))
