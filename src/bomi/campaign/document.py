@@ -31,8 +31,8 @@ _KEYS = {
     "objective": ("name", "goal", "target", "unit", "range", "cost"),
     "one of objectives": ("goal", "target", "unit", "range", "cost"),
     "method": ("name",),
-    "number": ("range", "type", "scale", "step", "decimals", "unit", "default", "blank", "role"),
-    "category": ("values", "type", "unit", "default", "blank", "role"),
+    "number": ("range", "type", "scale", "step", "decimals", "unit", "default", "blank", "same_within", "role"),
+    "category": ("values", "type", "unit", "default", "blank", "same_within", "role"),
     "constraint": ("terms", "min", "max", "equals"),
 }
 _IN_THE_FILE: dict[str | int, Place] = {"low": ("range", 0), "high": ("range", 1), "log": ("scale",)}
@@ -230,6 +230,7 @@ def _parameter(section: _Section) -> Parameter:
         "unit": unit,
         "default": default,
         "blank": spec.get("blank"),
+        "same_within": spec.get("same_within"),
         "measured": role == "measured",
     }
     if category:

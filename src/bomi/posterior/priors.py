@@ -130,6 +130,8 @@ class GapPriors:
 def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     """The priors of a table's gaps.  codes: (n, p) with NaN in the gaps"""
     space, gaps = table.space, codes.isnan()
+    if table.leaders is not None:  # of those that share a value, the first
+        gaps = gaps & (table.leaders == torch.arange(len(table))[:, None])
     parameters = list(space.parameters.values())
     asked = to_codes(table, table.asked)
     rows = gaps.any(-1).nonzero()[:, 0]
@@ -148,10 +150,12 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     r, j = gaps[rows].nonzero().unbind(-1)
     slot = gaps[rows].cumsum(-1)[r, j] - 1
     parameter[r, slot], used[r, slot] = j, True
-    nodes[r, slot], cdf[r, slot] = given.nodes, given.cdf
+    own = gaps[rows][given.gap]
+    nodes[r, slot], cdf[r, slot] = given.nodes[own], given.cdf[own]
     asked_at[r, slot] = asked[rows[r], j]
     free = used & asked_at.isnan()  # only the other columns speak of these
-    discrete[r, slot] = torch.tensor([one.levels is not None for one in parameters])[j] | given.stepped & free[r, slot]
+    leveled = torch.tensor([one.levels is not None for one in parameters])
+    discrete[r, slot] = leveled[j] | given.stepped[own] & free[r, slot]
     for at, row, k in zip(zip(r.tolist(), slot.tolist(), strict=True), rows[r].tolist(), j.tolist(), strict=True):
         if isinstance(parameters[k], Categorical):
             if not asked[row, k].isnan():

@@ -33,6 +33,7 @@ from bomi.model.gaussian_process import robust_cholesky
 from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, cross
 from bomi.posterior.constrained import Constrained
 from bomi.posterior.priors import GapPriors, gap_priors
+from bomi.posterior.tied import draw_shared, follow
 from bomi.space import Categorical, Space
 
 CANDIDATES = 24
@@ -95,12 +96,19 @@ def sweep(
     order = torch.randperm(len(priors.rows), generator=generator).tolist()
     rows, widths = priors.rows.tolist(), priors.used.sum(-1).tolist()
     wanted = only.tolist() if only is not None else None
+    leading = _leading(table)
     for r in order:
         i, g = rows[r], widths[r]
         if wanted is not None and not wanted[i]:
             continue
         slots = priors.parameter[r, :g]
         tried = candidates[:, :, r, :g]
+        if i in leading:
+            weight = draw_shared(codes, P, y, noise, table, hyper, i, slots, tried, luck[:, :, r])
+            worlds = codes.repeat(len(outcomes), 1, 1) if several else codes
+            if evidence is not None:
+                evidence += weight[:, 1:].logsumexp(-1)
+            continue
         k = metric.covariances(worlds, i, slots, tried.repeat(len(outcomes), 1, 1) if several else tried)  # (m Q, S, n)
         column = P[:, :, i]
         own = column[:, i]
@@ -131,6 +139,14 @@ def sweep(
         left = torch.stack([-inverse[:, None] * column, gain[:, None] * v], -1)
         P.baddbmm_(left, torch.stack([column.clone(), v], 1))
     return P, priors.learn(take(codes, priors), generator)
+
+
+def _leading(table: Table) -> set[int]:
+    """The rows with a gap whose value gaps of other rows share."""
+    if table.leaders is None:
+        return set()
+    others = table.leaders != torch.arange(len(table))[:, None]
+    return set(table.leaders[others].tolist())
 
 
 def _steps(priors: GapPriors, generator: torch.Generator) -> Tensor:
@@ -201,7 +217,7 @@ def guess(codes: Tensor, priors: GapPriors, table: Table, generator: torch.Gener
     if table.space.constraints:
         values = Constrained(table, priors).project(snap(values, priors, table.space))
     _put(filled, priors, values, table.space)
-    return torch.where(codes.isnan(), filled, codes)
+    return follow(torch.where(codes.isnan(), filled, codes), table)
 
 
 def gumbel(shape: Iterable[int], generator: torch.Generator) -> Tensor:

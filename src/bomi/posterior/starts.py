@@ -22,8 +22,7 @@ def cold_start(table: Table, known: Tensor, priors: GapPriors, rng: torch.Genera
     """From nothing: rows with gaps join the complete ones one by one, then rounds of drawing while the noise cools."""
     worlds = len(priors.cdf)
     codes = guess(known.expand(worlds, -1, -1), priors, table)
-    complete = torch.ones(len(table), dtype=torch.bool)
-    complete[priors.rows] = False
+    complete = ~known.isnan().any(-1)
     counts = (~table.outcomes[:, complete & table.uncensored].isnan()).sum(-1)
     enough = int(counts.min()) >= ENOUGH * len(table.space)
     learnable = table.uncensored & complete if enough else table.uncensored
@@ -80,7 +79,8 @@ def warm_start(
     """
     pick = torch.arange(len(priors.cdf)) % len(before)
     codes = to_codes(table, before[pick])
-    fresh = codes.isnan().any(-1).any(0) & known.isnan().any(-1)
+    fresh = torch.zeros(len(table), dtype=torch.bool)  # of those that only share gaps of others nothing is drawn
+    fresh[priors.rows] = codes[:, priors.rows].isnan().any(-1).any(0)
     codes = guess(torch.where(known.isnan(), codes, known), priors, table)
     rounds = 0
     if hyper is None:

@@ -45,6 +45,7 @@ class _Number:
     unit: str = field(default="", kw_only=True)
     default: float | None = field(default=None, kw_only=True)
     blank: Known | None = field(default=None, kw_only=True, repr=False)  # what a blank means
+    same_within: str | None = field(default=None, kw_only=True, repr=False)  # the column of groups that share its value
     measured: bool = field(default=False, kw_only=True, repr=False)  # learned from, never suggested
     decimals: int | None = field(default=None, kw_only=True, compare=False, repr=False)  # of what is suggested
 
@@ -298,6 +299,7 @@ class _Choice:
     unit: str = field(default="", kw_only=True)
     default: Known | None = field(default=None, kw_only=True)
     blank: Known | None = field(default=None, kw_only=True, repr=False)  # what a blank means
+    same_within: str | None = field(default=None, kw_only=True, repr=False)  # the column of groups that share its value
     measured: bool = field(default=False, kw_only=True, repr=False)  # learned from, never suggested
 
     kind: ClassVar[str]
@@ -530,6 +532,10 @@ def _check_unit(parameter: Any) -> None:
         raise SpaceError(f"`unit` must be a text, but got {shown(parameter.unit)}", ("unit",))
     if not isinstance(parameter.measured, bool):
         raise SpaceError(f"`measured` must be True or False, but got {shown(parameter.measured)}", ("measured",))
+    if parameter.same_within is not None and not isinstance(parameter.same_within, str):
+        raise SpaceError(
+            f"`same_within` must be the name of a column, but got {shown(parameter.same_within)}", ("same_within",)
+        )
 
 
 def _check_default(parameter: Any) -> None:
