@@ -113,7 +113,14 @@ def _wanted(text: str, goal: str | None) -> tuple[str, str | tuple[str, float] |
         return text, goal  # an equals sign in the name of a column
 
 
-def check(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
+def check(
+    table: Table,
+    campaign: Config = None,
+    suspects: Annotated[
+        bool, typer.Option("--suspects", help="Learn from the table, and name the cells that look wrong.")
+    ] = False,
+    shape: Shape = Format.table,
+) -> None:
     """Say what is wrong with a table, by row and column, or how much of it is known."""
     from bomi.campaign import campaign_path
     from bomi.campaign.storage import uncollected
@@ -124,6 +131,9 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
     counts = {name: value for name, value in vars(summary).items() if name not in ("columns", "broken")}
     notes += summary.broken
     document = {"file": str(table), **counts, "columns": records, "notes": notes, "doubts": found}
+    wrong = _suspects(table, campaign) if suspects else []
+    if suspects:
+        document["suspects"] = [{name: value for name, value in one.items() if name != "said"} for one in wrong]
     show(records, shape, document)
     beside = ", but look at what follows" if found else ""
     say(f"{table} is fine{beside} ({written}): {summary.said}")
@@ -133,6 +143,18 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
         say(f"{table}: {note}")
     if len(notes) > SHOWN_NOTES:
         say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
+    for one in wrong[:SHOWN_NOTES]:
+        say(one["said"])
+    if suspects and not wrong:
+        say("no cell looks wrong")
+
+
+def _suspects(table: Path, campaign: Path | None) -> list[dict[str, Any]]:
+    """The cells that look wrong, by a model of the table."""
+    with working("learning from the table"):
+        from bomi import workflow
+
+        return workflow.suspects(workflow.load(table, campaign))
 
 
 def _checked(table: Path, path: Path) -> tuple[Summary, str, list[str], list[str]]:
