@@ -447,6 +447,12 @@ class Optimizer:
             [[one.merit(rows[place].outcomes[one.name]) for one in self.objectives] for place in done],
             dtype=torch.float64,
         )
+        if self._has_model():
+            tried = [place for place, row in enumerate(rows) if row.tried]
+            wrong = dict(zip(tried, self._learn().wrong.any(0).tolist(), strict=True))
+            believed = torch.tensor([not wrong[place] for place in done])
+            if believed.any():
+                done, merits = [place for place in done if not wrong[place]], merits[believed]
         weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
             return self._recommend(choices, done[int(merits[:, 0].argmax())], weights[0])
@@ -678,6 +684,7 @@ class Optimizer:
         """The validation of one outcome."""
         objective = self.objectives[j]
         rows, targets, mean, sd = leave_one_out(fit, j)
+        wrong = fit.wrong[j, rows]
         to_outcomes = fit.transforms[j].to_outcomes
         middle, *ends = (
             np.clip(objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy(), *objective.bounds)
@@ -692,7 +699,8 @@ class Optimizer:
             middle,
             np.minimum(*ends),
             np.maximum(*ends),
-            share_explained(targets, mean),
+            share_explained(targets[~wrong], mean[~wrong]),
+            tuple(tried[i] for i in rows[wrong].tolist()),
         )
 
     @_single_threaded

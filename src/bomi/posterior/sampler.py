@@ -166,7 +166,7 @@ def _candidates(values: Tensor, priors: GapPriors, generator: torch.Generator, s
     keep = (1 - step.square()).sqrt()
     blanks = priors.blanks
     labels = None if blanks is None else blanks.labels(values, generator)
-    center = keep * priors.locate(values, labels, generator) + step * torch.randn(
+    center = keep * priors.locate(values, generator, labels) + step * torch.randn(
         values.shape, generator=generator, dtype=torch.float64
     )
     size = (len(values), CANDIDATES, *values.shape[1:])
