@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -37,7 +38,7 @@ from bomi.prospects import (
     since_improvement,
     spread_of,
 )
-from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
+from bomi.recommend import best_of_each_draw, luck, recommended, shortlist_of, trade_offs
 from bomi.results import (
     Best,
     Explanation,
@@ -467,7 +468,7 @@ class Optimizer:
             seed = self._seed_of_all_rows
             best = recommended(self._learn(), weights, seed=seed, shortlist=shortlist, choices=choices)
             setting = choices.setting(best)
-            predicted = self._predict(self.space.places([setting]))[0]
+            predicted = self._lucky(self._predict(self.space.places([setting]))[0], setting)
         else:
             known = _known(seen)
             chosen = [name for name in self.space.names if name in choices.given or name not in self.space.measured]
@@ -480,6 +481,17 @@ class Optimizer:
                 setting, note = None, "no model, and the best row seen is not among what there is to choose from"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place)
+
+    def _lucky(self, predicted: Predicted, setting: Mapping[str, Known]) -> Predicted:
+        """A prediction of what was chosen for looking best, with the part that luck may have in that."""
+        if not isinstance(predicted, Prediction):
+            return predicted
+        fit, (objective,) = self._learn(), self.objectives
+        place = torch.from_numpy(self._typical(self.space.place(setting)))
+        slope = fit.transforms[0].slope(torch.tensor(objective.sign * predicted.mean, dtype=torch.float64))
+        return predicted._replace(
+            sd=math.hypot(predicted.sd, luck(fit, place, seed=self._seed_of_all_rows) / float(slope))
+        )
 
     def _front(self, choices: Choices, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.

@@ -33,6 +33,7 @@ class NumberSpread:
     center: float
     scale: float
     count: int  # known values
+    unexplained: float  # variance that the other columns leave, in units of the column's
     common: Tensor  # (K,) values that come again
     others: Tensor  # (r,) some of the others
     weights: Tensor  # (K + 1,) log c of `_balance`, the last of all others together
@@ -65,22 +66,25 @@ class NumberSpread:
             z = torch.cat([common, others]).sub(center) / scale
             weights = _balance(_log_densities(z, len(common), places, torch.tensor(unexplained)), shares.double())
         own = trust * mirrored + (1 - trust) * GRID
-        return cls(center, scale, len(x), common, others, weights, own, _residual_cdf(residuals))
+        return cls(center, scale, len(x), unexplained, common, others, weights, own, _residual_cdf(residuals))
 
     def given(self, m: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Nodes and distribution functions of gaps.  m, v: (G, 1) -> (G, N), (G, N)
 
-        A number is m + sqrt(v) u with u spread as the residuals; with the share SMOOTHING v / (n + SMOOTHING v) it is
-        as far from m as the column is spread. What would lie beyond an end of the range is at the end. Where the other
-        columns say nothing (v = 1) it is spread as its column. A value that comes again has a probability proportional
-        to c N(x; m, v), and none of the others'.
+        A number is m + sqrt(v) u. As far as v is what the residuals leave, u is spread as they are; as far as it is m
+        that is not known, u is normal. With the share SMOOTHING v / (n + SMOOTHING v) a number is as far from m as the
+        column is spread. What would lie beyond an end of the range is at the end. Where the other columns say nothing
+        (v = 1) it is spread as its column. A value that comes again has a probability proportional to c N(x; m, v), and
+        none of the others'.
         """
         place = (self.center + self.scale * m).clamp(0, 1)
         again = torch.isin(torch.tensor([0.0, 1.0], dtype=torch.float64), self.common)
         near, wide = place + self.scale * v.sqrt() * RESIDUALS, place + self.scale * RESIDUALS
         nodes = torch.cat([GRID.expand(near.shape), near.clamp(0, 1)], -1).sort().values
         share = SMOOTHING * v / (self.count + SMOOTHING * v)
-        inside = [_within(at, self.residuals, nodes, again) for at in (near, wide)]
+        known = (self.unexplained / v).clamp_max(1)  # (G, 1)
+        u = known * self.residuals + (1 - known) * torch.special.ndtr(RESIDUALS)
+        inside = [_within(at, u, nodes, again) for at in (near, wide)]
         related = (1 - share) * inside[0] + share * inside[1]
         own = interpolate(GRID.expand(near.shape).contiguous(), self.own.expand(near.shape), nodes)
         cdf = torch.where(v < 1, related, own)
@@ -169,10 +173,10 @@ def _with_steps(at: Tensor, weights: Tensor, nodes: Tensor, cdf: Tensor) -> tupl
 def _within(at: Tensor, cdf: Tensor, nodes: Tensor, cut: Tensor) -> Tensor:
     """Distribution functions within the range, at nodes: what lies beyond an end is at it, or is cut off.
 
-    (G, M), (M,), (G, N), (2,) bool: whether it is cut off at either end -> (G, N)
+    (G, M), (G, M), (G, N), (2,) bool: whether it is cut off at either end -> (G, N)
     """
     ends = nodes.new_tensor([0.0, 1.0]).expand(len(at), 2)
-    reached = interpolate(at, cdf.expand(at.shape), torch.cat([nodes, ends], -1))
+    reached = interpolate(at, cdf, torch.cat([nodes, ends], -1))
     low, high = torch.where(cut, reached[:, -2:], ends).split(1, -1)
     left = high - low
     nearest = (at[:, :1] + at[:, -1:]).div(2).clamp(0, 1)  # where next to nothing is left, all of it
