@@ -60,6 +60,7 @@ def draw_shared(axes: Axes) -> None:
         for i, some in enumerate(draws if within is None else draws[:1]):
             style = {"histtype": "step" if within is None else "stepfilled", "alpha": 0.8, "color": colour}
             axes.hist(some, bins=np.linspace(120, 240, 31), density=True, label=None if i else label, **style)
+    axes.set_ylim(0, 1.35 * axes.get_ylim()[1])  # room for the legend
     axes.axvline(TRUE, color=RED, lw=1.5)
     axes.text(TRUE + 2, axes.get_ylim()[1] * 0.97, "true", color=RED, va="top")
     axes.set(title="One value for six rows", xlabel="temperature of the run, °C", yticks=[])
