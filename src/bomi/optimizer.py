@@ -715,6 +715,36 @@ class Optimizer:
             tuple(tried[i] for i in rows[wrong].tolist()),
         )
 
+    @_single_threaded
+    def suspects(self) -> pd.DataFrame:
+        """Recorded inputs and outcomes that look wrong, given the other columns and all other rows; no cell is changed.
+
+        Returns:
+            A table with a line for each, the likeliest first: its `row` and `column`, what was `recorded`, what is
+            more `likely`, and the `probability` that it is wrong.
+        """
+        import pandas as pd
+
+        from bomi.suspects import doubts
+
+        fit, names = self._modelled(), [*self.space.names, *self.outcomes]
+        tried = [(i, row) for i, row in enumerate(self._observations.rows) if row.tried]
+        found = []
+        for doubt in doubts(fit):
+            (number, row), name = tried[doubt.row], names[doubt.column]
+            recorded: object = row.recorded.get(name)
+            if doubt.column < len(self.space):
+                parameter = self.space.parameters[name]
+                width = parameter.width  # of a category, the code is its index
+                place = np.eye(width)[round(doubt.likely)] if width > 1 else np.array([doubt.likely])
+                likely: object = parameter.from_unit(place)
+            else:
+                j = doubt.column - len(self.space)
+                told = fit.transforms[j].to_outcomes(torch.tensor(doubt.likely, dtype=torch.float64))
+                recorded, likely = row.outcomes.get(name), self.objectives[j].sign * float(told)
+            found.append((number, name, recorded, likely, doubt.probability))
+        return pd.DataFrame(found, columns=["row", "column", "recorded", "likely", "probability"])
+
     def completed(self, setting: Mapping[str, Known]) -> dict[str, Known]:
         """A setting with what is not known of it as in a typical row: of a measured parameter, its median."""
         likely = self.space.from_unit(self._typical(self.space.place(setting)))

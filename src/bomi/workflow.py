@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bomi.analysis import insight, sensitivity
 from bomi.campaign import (
@@ -25,10 +25,11 @@ from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
 from bomi.data.reading import read_settings
 from bomi.errors import BomiError, MethodError, TableError
+from bomi.impute.summary import meanings
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
 from bomi.results import Best, Front, Prediction, Prospects, Suggestion, Validation
-from bomi.space import Array
+from bomi.space import Array, cells
 from bomi.space.cells import Cell, Known
 
 if TYPE_CHECKING:
@@ -249,6 +250,25 @@ def gaps(loaded: LoadedTable) -> pd.DataFrame:
     return frame.assign(row=[loaded.experiments.numbers[row] for row in frame["row"]])
 
 
+def blanks(loaded: LoadedTable, frame: pd.DataFrame) -> list[str]:
+    """What was concluded of the blanks of each column, given the table of the gaps."""
+    return meanings(loaded.optimizer.space, zip(frame["parameter"], frame["probabilities"], strict=True))
+
+
+def suspects(loaded: LoadedTable) -> list[dict[str, Any]]:
+    """Cells that look wrong, the likeliest first; rows by line number, with a sentence each."""
+    units = {name: one.unit for name, one in loaded.optimizer.space.parameters.items()}
+    units |= {one.name: one.unit for one in loaded.experiments.campaign.objectives}
+    found = []
+    for record in loaded.optimizer.suspects().to_dict("records"):
+        number, name = loaded.experiments.numbers[record["row"]], record["column"]
+        recorded = f"{cells.text(record['recorded'])} {units[name]}".strip()
+        likely = record["likely"] if isinstance(record["likely"], str) else f"about {float(record['likely']):.3g}"
+        said = f"row {number}: {name} {recorded}, more likely {likely}: probability {record['probability']:.2f}"
+        found.append({**{str(key): value for key, value in record.items()}, "row": number, "said": said})
+    return found
+
+
 @dataclass(frozen=True)
 class Recommendation:
     """The recommended setting beside the best row seen, which is called by its line number."""
@@ -296,6 +316,7 @@ class Gap:
     middle: float | None
     high: float | None  # 95 %
     worth: float | None
+    probabilities: Mapping[Known, float] | None = None  # of the values of a list, or of what a blank may mean
 
 
 def gap_list(loaded: LoadedTable) -> list[Gap]:
@@ -321,6 +342,7 @@ def gap_list(loaded: LoadedTable) -> list[Gap]:
                 numbers["50 %"],
                 numbers["95 %"],
                 numbers["worth"],
+                record["probabilities"],
             )
         )
     return found

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomi import Categorical, Integer, Linear, Ordinal, Real, Space
-from bomi.campaign import Campaign, append, campaign_path, guess, read_experiments, summarize
+from bomi.campaign import Campaign, append, blanks, campaign_path, guess, read_experiments, summarize
 from bomi.campaign.sheet import parse_sheet
 from bomi.campaign.toml import parse_campaign
 from bomi.data.objectives import Objective
-from bomi.errors import BomiError, FileError
+from bomi.errors import BomiError, FileError, TableError
 
 from .conftest import TOML
 
@@ -288,6 +288,100 @@ def test_a_table_may_lack_a_column_with_a_default_and_rows_may_break_a_constrain
     rows = read_experiments(table, campaign).rows
     assert dict(rows[-1].asked) == {"a": 0.5, "b": 0.25, "dose": 2}
     assert [row.recorded["a"] for row in rows] == [0.25, 0.25, 0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("blank", "default", "filled"),
+    [('"zero"', 0.0, 0.0), ("0.5", 0.5, 0.5), ('"maybe"', None, None), ('"maybe"\ndefault = 0.5', 0.5, None)],
+)
+def test_what_a_blank_means_is_read_and_written(tmp_path, blank, default, filled):
+    path, table = tmp_path / "campaign.toml", tmp_path / "lab.csv"
+    path.write_text(MIXED.replace("default = 0.25", f"blank = {blank}"), encoding="utf-8")
+    campaign = Campaign.read(path)
+    table.write_text("a,b,dose,y\n,0.5,1,3\n?,0.5,10,4\n", encoding="utf-8")
+    assert campaign.space.parameters["a"].default == default
+    assert [row.recorded["a"] for row in read_experiments(table, campaign).rows] == [filled, None]
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+
+
+@pytest.mark.parametrize(
+    ("blank", "message"),
+    [
+        ('"zreo"', "[parameters.a] `blank` (or 'maybe', 'unknown', 'zero'): expected a number"),
+        ('"zero"\ndefault = 1', "[parameters.a] `blank` says that a blank is 0, and `default` that it is 1"),
+    ],
+)
+def test_a_meaning_of_blanks_that_cannot_be_is_told_with_its_place(tmp_path, blank, message):
+    path = tmp_path / "campaign.toml"
+    path.write_text(MIXED.replace("default = 0.25", f"blank = {blank}"), encoding="utf-8")
+    with pytest.raises(BomiError) as error:
+        Campaign.read(path)
+    assert message in str(error.value)
+
+
+def test_a_default_outside_the_range_is_told_once(tmp_path):
+    path, table = tmp_path / "campaign.toml", tmp_path / "lab.csv"
+    path.write_text(MIXED.replace("default = 0.25", "blank = 3"), encoding="utf-8")
+    table.write_text("a,b,dose,y\n,0.5,1,3\n,0.5,10,4\n", encoding="utf-8")
+    with pytest.raises(TableError) as error:
+        read_experiments(table, Campaign.read(path))
+    (problem,) = error.value.problems
+    assert problem.message.startswith("the default 3 is out of bounds [0, 1]")
+    assert problem.message.endswith("(and for 1 more blanks)")
+
+
+def test_columns_whose_blanks_may_mean_none_are_noted(tmp_path):
+    path, table = tmp_path / "campaign.toml", tmp_path / "lab.csv"
+    path.write_text(MIXED.replace("default = 0.25", "").replace("range = [0, 1]", "range = [0.1, 1]", 1))
+    table.write_text("a,b,dose,y\n" + ",,1,3\n0.5,0.5,1,3\n" * 20, encoding="utf-8")
+    assert blanks.notes(read_experiments(table, Campaign.read(path))) == [
+        "'a' has 20 blanks; if they mean that there was none of it, begin its range at 0",
+        "'b' has 20 blanks, which may mean 0: bomi gaps tells how likely; if you know it, write blank = \"zero\" or "
+        'blank = "unknown" under [parameters.b]',
+    ]
+
+
+TIED = MIXED.replace("default = 0.25", 'same_within = "lot"')
+
+
+def test_a_group_whose_values_differ_and_rows_without_a_group_are_named(tmp_path):
+    path, table = tmp_path / "campaign.toml", tmp_path / "lab.csv"
+    path.write_text(TIED, encoding="utf-8")
+    table.write_text("a,b,dose,lot,y\n,0.5,1,A,3\n0.5,0.5,1,A,3\n0.25,0.5,2,A,3\n,0.5,1,B,3\n0.1,0.5,1,,3\n")
+    campaign = Campaign.read(path)
+    experiments = read_experiments(table, campaign)
+    assert [row.extra["lot"] for row in experiments.rows] == ["A", "A", "A", "B", ""]
+    assert blanks.notes(experiments) == [
+        "'a' should be the same within lot 'A', but it is 0.5, 0.25",
+        "'lot' is blank in 1 rows: 'a' is a value of its own in each of them",
+    ]
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+
+
+def test_a_table_without_the_column_of_groups_is_refused(tmp_path):
+    path, table = tmp_path / "campaign.toml", tmp_path / "lab.csv"
+    path.write_text(TIED, encoding="utf-8")
+    table.write_text("a,b,dose,Lot,y\n,0.5,1,A,3\n")
+    with pytest.raises(TableError, match=r"the campaign names it, but the table .* lacks it; did you mean 'Lot'"):
+        read_experiments(table, Campaign.read(path))
+
+
+@pytest.mark.parametrize(
+    ("lots", "advice"),
+    [
+        (["old"] * 6 + ["new"] * 4, 'write same_within = "lot"'),
+        (["old"] * 5 + ["new"] * 5, 'write same_within = "campaign", and name these rows in a column campaign'),
+    ],
+)
+def test_a_block_of_blanks_is_noted(tmp_path, lots, advice):
+    path, table = tmp_path / "campaign.toml", tmp_path / "lab.csv"
+    path.write_text(MIXED.replace("default = 0.25", ""), encoding="utf-8")
+    cells = ["" if i < 6 else "0.5" for i in range(10)]
+    table.write_text("a,b,dose,lot,y\n" + "".join(f"{a},0.5,1,{lot},3\n" for a, lot in zip(cells, lots, strict=True)))
+    (note,) = blanks.notes(read_experiments(table, Campaign.read(path)))
+    assert note == f"'a' is blank in rows 2 to 7 and in no others; if it was one value there, {advice}"
 
 
 @pytest.mark.parametrize("form", ["{} = 1", "[{}]", "x = {{{} = 1}}"])

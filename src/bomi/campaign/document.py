@@ -31,8 +31,8 @@ _KEYS = {
     "objective": ("name", "goal", "target", "unit", "range", "cost"),
     "one of objectives": ("goal", "target", "unit", "range", "cost"),
     "method": ("name",),
-    "number": ("range", "type", "scale", "step", "decimals", "unit", "default", "role"),
-    "category": ("values", "type", "unit", "default", "role"),
+    "number": ("range", "type", "scale", "step", "decimals", "unit", "default", "blank", "same_within", "role"),
+    "category": ("values", "type", "unit", "default", "blank", "same_within", "role"),
     "constraint": ("terms", "min", "max", "equals"),
 }
 _IN_THE_FILE: dict[str | int, Place] = {"low": ("range", 0), "high": ("range", 1), "log": ("scale",)}
@@ -226,7 +226,13 @@ def _parameter(section: _Section) -> Parameter:
     role = spec.get("role", "set")
     if role not in ROLES:
         raise SpaceError(f"role must be {_either(ROLES)}, but got {_shown(role)}", ("role",))
-    more: dict[str, Any] = {"unit": unit, "default": default, "measured": role == "measured"}
+    more: dict[str, Any] = {
+        "unit": unit,
+        "default": default,
+        "blank": spec.get("blank"),
+        "same_within": spec.get("same_within"),
+        "measured": role == "measured",
+    }
     if category:
         values = spec.get("values")
         if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):

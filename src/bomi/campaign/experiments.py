@@ -188,8 +188,8 @@ def read_library(path: Path, campaign: Campaign, given: Collection[str] = ()) ->
 
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     """The sheet, if it fits the campaign."""
-    needed = (*campaign.space.names, *campaign.outcomes)
-    defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.default is not None}
+    needed = (*campaign.space.names, *campaign.outcomes, *campaign.space.shared)
+    defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.filling is not None}
     problems = [*_header_problems(sheet, needed, defaults), *_width_problems(sheet)]
     reading = readers(sheet, campaign)
     problems += [CellProblem(sheet.header_number, name, question) for name, question in reading.questions.items()]
@@ -341,7 +341,7 @@ def _where(problem: CellProblem, ids: Mapping[object, str]) -> str:
 def column_names(campaign: Campaign) -> list[str]:
     """The columns that mean something to a campaign."""
     beside = (*(RESERVED + name for name in campaign.space.names), *(name + ERROR for name in campaign.outcomes))
-    return [campaign.id_column, EXCLUDE, *campaign.space.names, *campaign.outcomes, *beside]
+    return [campaign.id_column, EXCLUDE, *campaign.space.names, *campaign.outcomes, *beside, *campaign.space.shared]
 
 
 def number_columns(campaign: Campaign) -> list[str]:

@@ -77,6 +77,10 @@ def parameter_spec(parameter: Parameter) -> dict[str, Any]:
         spec["unit"] = parameter.unit
     if parameter.default is not None:
         spec["default"] = parameter.default
+    if parameter.blank is not None:
+        spec["blank"] = parameter.blank
+    if parameter.same_within is not None:
+        spec["same_within"] = parameter.same_within
     if parameter.measured:
         spec["role"] = "measured"
     if isinstance(parameter, Categorical | Ordinal):

@@ -94,7 +94,8 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     with working("learning from the table"):
         from bomi import workflow
 
-        frame = workflow.gaps(workflow.load(table, campaign, seed=seed))
+        loaded = workflow.load(table, campaign, seed=seed)
+        frame = workflow.gaps(loaded)
     records = [{str(name): value for name, value in record.items()} for record in frame.to_dict("records")]
     judged = any(not missing(record["worth"]) for record in records)
     if shape is Format.table and not judged:
@@ -107,6 +108,8 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         say(f"{table} has no gap: every input is known")
     elif not judged:
         say("the most uncertain first: this method does not say what a gap is worth")
+    for sentence in workflow.blanks(loaded, frame):
+        say(sentence)
 
 
 def best(

@@ -113,7 +113,14 @@ def _wanted(text: str, goal: str | None) -> tuple[str, str | tuple[str, float] |
         return text, goal  # an equals sign in the name of a column
 
 
-def check(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
+def check(
+    table: Table,
+    campaign: Config = None,
+    suspects: Annotated[
+        bool, typer.Option("--suspects", help="Learn from the table, and name the cells that look wrong.")
+    ] = False,
+    shape: Shape = Format.table,
+) -> None:
     """Say what is wrong with a table, by row and column, or how much of it is known."""
     from bomi.campaign import campaign_path
     from bomi.campaign.storage import uncollected
@@ -124,6 +131,9 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
     counts = {name: value for name, value in vars(summary).items() if name not in ("columns", "broken")}
     notes += summary.broken
     document = {"file": str(table), **counts, "columns": records, "notes": notes, "doubts": found}
+    wrong = _suspects(table, campaign) if suspects else []
+    if suspects:
+        document["suspects"] = [{name: value for name, value in one.items() if name != "said"} for one in wrong]
     show(records, shape, document)
     beside = ", but look at what follows" if found else ""
     say(f"{table} is fine{beside} ({written}): {summary.said}")
@@ -133,18 +143,31 @@ def check(table: Table, campaign: Config = None, shape: Shape = Format.table) ->
         say(f"{table}: {note}")
     if len(notes) > SHOWN_NOTES:
         say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
+    for one in wrong[:SHOWN_NOTES]:
+        say(one["said"])
+    if suspects and not wrong:
+        say("no cell looks wrong")
+
+
+def _suspects(table: Path, campaign: Path | None) -> list[dict[str, Any]]:
+    """The cells that look wrong, by a model of the table."""
+    with working("learning from the table"):
+        from bomi import workflow
+
+        return workflow.suspects(workflow.load(table, campaign))
 
 
 def _checked(table: Path, path: Path) -> tuple[Summary, str, list[str], list[str]]:
     """What a table holds, how it is written, and what to tell of it: the table itself is not kept any longer."""
-    from bomi.campaign import Campaign, read_experiments, summarize
+    from bomi.campaign import Campaign, blanks, read_experiments, summarize
     from bomi.campaign.doubts import doubts
     from bomi.campaign.storage import company
 
     experiments = read_experiments(table, Campaign.read(path))
     sheet = experiments.sheet
     found = [*company(table), *doubts(experiments)]
-    return summarize(experiments), sheet.written, [*sheet.notes, *map(str, experiments.echoes)], found
+    told = [*sheet.notes, *map(str, experiments.echoes), *blanks.notes(experiments)]
+    return summarize(experiments), sheet.written, told, found
 
 
 def new(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:

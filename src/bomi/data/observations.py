@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -68,10 +68,20 @@ def _outcome(row: Row, name: str) -> object:
     return str(row.censored[name]) if name in row.censored else row.outcomes.get(name)
 
 
+def members_of(column: str | None, rows: Sequence[Row]) -> dict[str, list[int]]:
+    """The rows of each group that a column names; a blank names none."""
+    found: dict[str, list[int]] = {}
+    for i, row in enumerate(rows if column is not None else ()):
+        value = row.recorded.get(str(column), row.extra.get(str(column)))
+        if not cells.is_unknown(value):
+            found.setdefault(str(value).strip(), []).append(i)
+    return found
+
+
 def default_of(space: Space, name: str) -> Known | None:
     """What a blank of a parameter is taken for, if anything is."""
     parameter = space.parameters.get(name)
-    return parameter.default if parameter is not None else None
+    return parameter.filling if parameter is not None else None
 
 
 @dataclass(frozen=True)

@@ -236,14 +236,17 @@ def read_columns(
         if title in columns
     }
     for name, p in space.parameters.items():
-        if p.default is not None:
+        if p.filling is not None:
             known = asked.get(name, [None] * count)
-            for i, (value, label) in enumerate(zip(columns[name], labels, strict=True)):
-                if recorded[name][i] is None and known[i] is None and _is_blank(value):
-                    try:
-                        recorded[name][i] = read_cell(p, p.default, keep_outside=keep_outside)
-                    except CellError as error:
-                        problems.append(CellProblem(label, name, f"the default {error}"))
+            cells_of = enumerate(zip(recorded[name], known, columns[name], strict=True))
+            blanks = [i for i, (cell, wish, text) in cells_of if cell is None and wish is None and _is_blank(text)]
+            try:
+                value = read_cell(p, p.filling, keep_outside=keep_outside) if blanks else None
+                for i in blanks:
+                    recorded[name][i] = value
+            except CellError as error:  # once, however many blanks there are
+                many = f" (and for {len(blanks) - 1} more blanks)" if len(blanks) > 1 else ""
+                problems.append(CellProblem(labels[blanks[0]], name, f"the default {error}{many}"))
     outcomes = {
         name: column(name, lambda value, name=name: read_told(value, readers.get(name, typed.parse)), -LARGEST, LARGEST)
         for name in objectives
@@ -423,7 +426,7 @@ def candidate_columns(
             cell: Cell = None
             try:
                 cell = parameter.read(reader(value) if reader and isinstance(value, str) else value)
-                cell = parameter.default if cell is None and _is_blank(value) else cell
+                cell = parameter.filling if cell is None and _is_blank(value) else cell
                 if isinstance(cell, Normal | Interval):
                     raise CellError(f"expected a plain value or a blank, but got {cell}")
                 if cell is not None and not parameter.contains(cell):

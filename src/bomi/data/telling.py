@@ -220,15 +220,17 @@ def _own(
 ) -> Row:
     """The row of an experiment that nobody suggested."""
     space = observations.space
+    groups = {name: experiment[name] for name in space.shared if name in experiment}
+    experiment = {name: value for name, value in experiment.items() if name not in groups}
     check_parameters(space, experiment, "the experiment")
-    known = {name: p.default for name, p in space.parameters.items() if p.default is not None}
+    known = {name: p.filling for name, p in space.parameters.items() if p.filling is not None}
     experiment = {**dict.fromkeys(space.measured), **known, **experiment}  # what was not measured or varied then
     missing = [name for name in space.names if name not in experiment]
     if missing:
         raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}")
     recorded = {name: _cell(space, name, experiment[name], keep) for name in space.names}
     asked = {name: cell for name, cell in recorded.items() if changed and isinstance(cell, Known)}
-    return replace(row, recorded={**recorded, **changed}, asked=asked, id=observations.fresh_id())
+    return replace(row, recorded={**recorded, **changed}, asked=asked, id=observations.fresh_id(), extra=groups)
 
 
 def _answer(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bomi.results import GapDraws
-from bomi.space import Array, Categorical, Ordinal, Parameter, Space
+from bomi.space import Array, Categorical, Ordinal, Parameter, Space, cells
 from bomi.space.cells import Known
 
 if TYPE_CHECKING:
@@ -40,10 +40,30 @@ def gap_table(space: Space, gaps: Sequence[GapDraws], best: Sequence[Array]) -> 
     return pd.DataFrame(found, columns=columns).sort_values("worth", ascending=False, kind="stable", ignore_index=True)
 
 
+def meanings(space: Space, gaps: Iterable[tuple[str, Mapping[Known, float] | None]]) -> list[str]:
+    """What was concluded of the blanks of each column, a sentence each.  gaps: of each its parameter, and how likely
+    its values are"""
+    shares: dict[str, list[float]] = {}
+    for name, found in gaps:
+        usual = space.parameters[name].usual
+        if usual is not None:
+            shares.setdefault(name, []).append((found or {}).get(usual, 0.0))
+    return [
+        f"{name}: blanks mean {cells.text(parameter.usual)} {parameter.unit}".rstrip()
+        + f" with probability {np.mean(shares[name]):.2f}"
+        for name, parameter in space.parameters.items()
+        if parameter.usual is not None and name in shares and parameter.may_mean(len(shares[name]))
+    ]
+
+
 def probabilities(parameter: Parameter, draws: Sequence[Known]) -> dict[Known, float] | None:
-    """How often each value of a list was drawn; None for numbers of a range and for rows that the method leaves out."""
-    if not draws or not isinstance(parameter, Categorical | Ordinal):
+    """How often each value of a list was drawn; of a number, its usual value if that was drawn; None for other numbers
+    and for rows that the method leaves out."""
+    if not draws:
         return None
+    if not isinstance(parameter, Categorical | Ordinal):
+        share = draws.count(parameter.usual) / len(draws)
+        return {parameter.usual: share} if share else None
     return {value: draws.count(value) / len(draws) for value in parameter.values}
 
 

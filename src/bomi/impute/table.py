@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bomi.data.observations import Row
+from bomi.data.observations import Row, members_of
 from bomi.impute.transform import Transform
 from bomi.space import Categorical, Ordinal, Parameter, Space
 from bomi.space.cells import Cell, Interval, Known, Normal, Uncertain
@@ -50,6 +50,7 @@ class Table:
     aims: tuple[float | None, ...] = (None,)  # of each outcome: the target that is wanted, if one is
     keys: tuple[int, ...] = ()  # of the rows in the observations
     limits: Tensor | None = None  # (2, m, n) ends between which a censored target lies, infinite for others
+    groups: Tensor | None = None  # (n, p) of a gap that shares its value with others: their number; -1 for others
     drawn: Tensor | None = None  # (m Q, n) the targets of each world, where it has drawn those that are censored
 
     @classmethod
@@ -69,6 +70,7 @@ class Table:
         inputs = np.full((len(rows), space.dim), np.nan)
         asked = np.full((len(rows), space.dim), np.nan)
         stated = []
+        groups, rows = share(space, rows) if any(one.same_within for one in space.parameters.values()) else (None, rows)
         parts = list(zip(space.parameters.items(), space.columns, strict=True))
         for i, row in enumerate(rows):
             recorded = deduce(space, row.recorded) if space.constraints else row.recorded
@@ -91,6 +93,7 @@ class Table:
             aims,
             tuple(range(len(rows)) if keys is None else keys),
             limits,
+            groups,
         )
 
     def __len__(self) -> int:
@@ -108,6 +111,19 @@ class Table:
         firsts = [columns.start for columns in self.space.columns]
         return self.inputs[:, firsts].isnan()
 
+    @cached_property
+    def leaders(self) -> Tensor | None:
+        """Of each gap that shares its value the row whose gap comes first, of others their own; None without any that
+        do.  (n, p)"""
+        if self.groups is None or not bool((self.groups >= 0).any()):
+            return None
+        own = torch.arange(len(self))[:, None].expand(self.groups.shape)
+        count = int(self.groups.max()) + 1
+        first = torch.full((count,), len(self)).scatter_reduce(
+            0, self.groups[self.groups >= 0], own[self.groups >= 0], "amin"
+        )
+        return torch.where(self.groups >= 0, first[self.groups.clamp_min(0)], own)
+
     def select(self, rows: Tensor) -> Table:
         """Some of the rows.  rows: (n,) bool"""
         place = torch.cumsum(rows, 0) - 1
@@ -119,6 +135,7 @@ class Table:
             stated=tuple(replace(s, row=int(place[s.row])) for s in self.stated if rows[s.row]),
             errors=None if self.errors is None else self.errors[..., rows],
             limits=None if self.limits is None else self.limits[..., rows],
+            groups=None if self.groups is None else self.groups[rows],
             drawn=None if self.drawn is None else self.drawn[:, rows],
             keys=tuple(key for key, kept in zip(self.keys, rows.tolist(), strict=True) if kept) if self.keys else (),
         )
@@ -230,6 +247,26 @@ class Table:
         moved = worlds.clone()
         moved[:, rows] = torch.from_numpy(kept).reshape(moved[:, rows].shape)
         return moved
+
+
+def share(space: Space, rows: Sequence[Row]) -> tuple[Tensor, list[Row]]:
+    """The groups of gaps that share a value, by row and parameter, and the rows with values that their group tells.
+
+    A blank is in no group. Where a group has recorded different values, its gaps still share one.  -> (n, p)
+    """
+    numbers = torch.full((len(rows), len(space)), -1, dtype=torch.long)
+    recorded = [dict(row.recorded) for row in rows]
+    count = 0
+    for j, (name, parameter) in enumerate(space.parameters.items()):
+        for members in members_of(parameter.same_within, rows).values():
+            blank = [i for i in members if rows[i].recorded[name] is None and name not in rows[i].asked]
+            told = {cell for i in members if isinstance(cell := rows[i].recorded[name], Known)}
+            for i in blank if len(told) == 1 else ():
+                (recorded[i][name],) = told
+            if blank and len(told) != 1:
+                numbers[blank, j] = count
+                count += 1
+    return numbers, [replace(row, recorded=cells) for row, cells in zip(rows, recorded, strict=True)]
 
 
 def deduce(space: Space, recorded: Mapping[str, Cell]) -> Mapping[str, Cell]:

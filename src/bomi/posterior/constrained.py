@@ -78,15 +78,16 @@ class Constrained:
 
     def free_pivots(self, priors: GapPriors) -> GapPriors:
         """The priors with each pivot independent of the other gaps of its row."""
-        root = priors.root.clone()
+        root, blanks = priors.root.clone(), priors.blanks
         for one in self.rows:
             for _, s in one.pivots:
                 slot = one.slots[s]
+                blanks = blanks and blanks.without(one.row, slot)
                 covariance = root[one.row] @ root[one.row].T
                 covariance[slot], covariance[:, slot] = 0.0, 0.0
                 covariance[slot, slot] = 1.0
                 root[one.row] = torch.linalg.cholesky(covariance)
-        return replace(priors, root=root)
+        return replace(priors, root=root, blanks=blanks)
 
     def follow(self, values: Tensor, priors: GapPriors) -> tuple[Tensor, Tensor]:
         """Candidates with what follows from fixed sums, and the log weights that cut the prior to the constraints.

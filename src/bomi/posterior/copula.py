@@ -65,6 +65,20 @@ class Columns:
                 spreads.append(NumberSpread.of(x, expectation[:, 0], float(regressions.noise[its]), steps=steps))
         return cls(tuple(parameters), owner, regressions, tuple(spreads))
 
+    def expect(self, codes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Mean and variance of each parameter's first feature given the other cells of its row, in units of its center
+        and scale, and these.  codes: (R, p) -> (R, p), (R, p), (p,), (p,)"""
+        mean, variance, _ = self.regressions.expect(_features(codes, self.parameters)[0])
+        first = torch.searchsorted(self.owner, torch.arange(len(self.parameters)))
+        return mean[:, first], variance[:, first], self.regressions.center[first], self.regressions.scale[first]
+
+    def expect_known(self, codes: Tensor) -> Tensor:
+        """What the other cells of a row make one expect of each recorded number; its column's mean where these say
+        nothing, or are not all known.  (n, p) -> (n, p)"""
+        regressions, first = self.regressions, torch.searchsorted(self.owner, torch.arange(len(self.parameters)))
+        expected = regressions.of_known(_features(codes, self.parameters)[0])[:, first].nan_to_num()
+        return regressions.center[first] + regressions.scale[first] * expected
+
     def gaps(self, codes: Tensor) -> Gaps:
         """The distributions of all gaps of some rows given their other cells.  codes: (R, p)"""
         mean, variance, covariance = self.regressions.expect(_features(codes, self.parameters)[0])

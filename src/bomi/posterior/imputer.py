@@ -139,7 +139,7 @@ class Posterior:
         hyper, worlds = temper(state.hyper), len(state.inputs)
         codes = to_codes(table, state.inputs)
         priors = prior_of(table, to_codes(table, table.inputs), worlds)
-        priors = priors.learn_execution(take(codes, priors), rng)
+        priors = priors.learn(take(codes, priors), rng)
         turns, drawn = math.ceil(count / worlds), []
         for turn in range(turns):
             if turn % 10 == 0:  # an inverse that is updated many times loses digits
@@ -156,7 +156,7 @@ class Posterior:
             return worlds.inputs
         known = to_codes(table, table.inputs)
         priors = prior_of(table, known, len(worlds.inputs))
-        priors = priors.learn_execution(take(to_codes(table, worlds.inputs), priors), rng)
+        priors = priors.learn(take(to_codes(table, worlds.inputs), priors), rng)
         return from_codes(table, guess(known.expand(len(worlds.inputs), -1, -1), priors, table, rng))
 
     # --- its parts -------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from bomi.impute.stated import quantiles
 from bomi.impute.table import Table
+from bomi.posterior.blanks import Blanks, blanks_of
 from bomi.posterior.codes import to_codes
 from bomi.posterior.copula import Columns
 from bomi.posterior.execution import COMPONENTS, density, dirichlet, distribution, nodes_around, recorded_counts
@@ -50,6 +51,7 @@ class GapPriors:
     components: Tensor  # (R, g, K, N) distribution functions of the components of the execution error
     recorded: Tensor  # (p, K) what recorded values that differ from the asked ones say of the components
     pi: Tensor  # (Q, p, K)
+    blanks: Blanks | None = None  # what a blank may mean
 
     def select(self, rows: Tensor) -> GapPriors:
         """Those of some rows of the table.  rows: (n,) bool"""
@@ -58,6 +60,7 @@ class GapPriors:
             self,
             rows=self.rows[mine],
             cdf=self.cdf[:, mine],
+            blanks=None if self.blanks is None else self.blanks.select(mine),
             **{
                 name: getattr(self, name)[mine]
                 for name in ("parameter", "used", "discrete", "nodes", "root", "asked", "components")
@@ -74,16 +77,30 @@ class GapPriors:
         )
         return interpolate(self.cdf, self.nodes.expand(self.cdf.shape), level).permute(0, 3, 1, 2)
 
-    def locate(self, x: Tensor, generator: torch.Generator) -> Tensor:
-        """The standard normal numbers from which values are reached, at random among many.  (Q, R, g) -> (Q, R, g)"""
+    def locate(self, x: Tensor, generator: torch.Generator, labels: Tensor | None = None) -> Tensor:
+        """The standard normal numbers from which values are reached, at random among many; those behind a default, as
+        labels tell, given the others of the row.  (Q, R, g), (Q, R, g) bool -> (Q, R, g)"""
         nodes, at = self.nodes.expand(self.cdf.shape).contiguous(), x.unsqueeze(-1).contiguous()
         low, high = (interpolate(nodes, self.cdf, at, above=above) for above in (False, True))
         low, high = low.where(at > nodes[..., :1], 0.0), high.where(at < nodes[..., -1:], 1.0)
         luck = torch.rand(at.shape, generator=generator, dtype=torch.float64) if bool((low < high).any()) else 0.0
         level = (low + luck * (high - low)).squeeze(-1)
         z = torch.special.ndtri(level.clamp(EDGE, 1 - EDGE))
+        if self.blanks is not None and labels is not None:
+            z = self.blanks.free(z, labels, self.root, generator)
         e: Tensor = torch.linalg.solve_triangular(self.root, z.unsqueeze(-1), upper=False)
         return e.squeeze(-1)
+
+    def learn(self, x: Tensor, generator: torch.Generator, rows: Tensor | None = None) -> GapPriors:
+        """With execution errors, and what blanks mean, drawn given the current values.
+
+        x: (Q, R, g); rows: (n,) bool, those to learn from
+        """
+        learned = self.learn_execution(x, generator, rows)
+        if self.blanks is None:
+            return learned
+        mine = torch.ones_like(self.rows, dtype=torch.bool) if rows is None else rows[self.rows]
+        return replace(learned, blanks=self.blanks.learn(x, mine, generator))
 
     def learn_execution(self, x: Tensor, generator: torch.Generator, rows: Tensor | None = None) -> GapPriors:
         """With the weights of the components of the execution error drawn given the current values, in each world.
@@ -114,6 +131,8 @@ class GapPriors:
 def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     """The priors of a table's gaps.  codes: (n, p) with NaN in the gaps"""
     space, gaps = table.space, codes.isnan()
+    if table.leaders is not None:  # of those that share a value, the first
+        gaps = gaps & (table.leaders == torch.arange(len(table))[:, None])
     parameters = list(space.parameters.values())
     asked = to_codes(table, table.asked)
     rows = gaps.any(-1).nonzero()[:, 0]
@@ -126,15 +145,18 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     asked_at = torch.full(shape, torch.nan, dtype=torch.float64)
     components = nodes.unsqueeze(-2).repeat(1, 1, COMPONENTS, 1)
     stated = {(s.row, s.parameter): s.cell for s in table.stated}
-    given = Columns.of(codes, parameters).gaps(codes[rows])
+    columns = Columns.of(codes, parameters)
+    given = columns.gaps(codes[rows])
 
     r, j = gaps[rows].nonzero().unbind(-1)
     slot = gaps[rows].cumsum(-1)[r, j] - 1
     parameter[r, slot], used[r, slot] = j, True
-    nodes[r, slot], cdf[r, slot] = given.nodes, given.cdf
+    own = gaps[rows][given.gap]
+    nodes[r, slot], cdf[r, slot] = given.nodes[own], given.cdf[own]
     asked_at[r, slot] = asked[rows[r], j]
     free = used & asked_at.isnan()  # only the other columns speak of these
-    discrete[r, slot] = torch.tensor([one.levels is not None for one in parameters])[j] | given.stepped & free[r, slot]
+    leveled = torch.tensor([one.levels is not None for one in parameters])
+    discrete[r, slot] = leveled[j] | given.stepped[own] & free[r, slot]
     for at, row, k in zip(zip(r.tolist(), slot.tolist(), strict=True), rows[r].tolist(), j.tolist(), strict=True):
         if isinstance(parameters[k], Categorical):
             if not asked[row, k].isnan():
@@ -169,5 +191,6 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
         components,
         recorded=recorded_counts(codes, asked),
         pi=torch.empty(0),
+        blanks=blanks_of(parameters, codes, columns, rows, parameter, free, nodes, cdf, worlds),
     )
     return priors._with_pi(dirichlet(priors.recorded).expand(worlds, -1, -1))

@@ -33,6 +33,7 @@ from bomi.model.gaussian_process import robust_cholesky
 from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, cross
 from bomi.posterior.constrained import Constrained
 from bomi.posterior.priors import GapPriors, gap_priors
+from bomi.posterior.tied import draw_shared, follow
 from bomi.space import Categorical, Space
 
 CANDIDATES = 24
@@ -65,10 +66,13 @@ def sweep(
     *,
     step: float | None = None,
     only: Tensor | None = None,
+    evidence: Tensor | None = None,
 ) -> tuple[Tensor, GapPriors]:
-    """One pass over the rows with gaps, changing `codes` and P in place; then the execution error is drawn anew.
+    """One pass over the rows with gaps, changing `codes` and P in place; then the execution error and the meaning of
+    blanks are drawn anew.
 
     step: how far the candidates go, the same for all rows; by default a step of its own for each row.
+    evidence: (Q,) to which the log densities of the rows' outcomes are added, each the mean over its candidates
     """
     Q, outcomes = len(codes), table.outcomes
     several = len(outcomes) > 1
@@ -92,12 +96,19 @@ def sweep(
     order = torch.randperm(len(priors.rows), generator=generator).tolist()
     rows, widths = priors.rows.tolist(), priors.used.sum(-1).tolist()
     wanted = only.tolist() if only is not None else None
+    leading = _leading(table)
     for r in order:
         i, g = rows[r], widths[r]
         if wanted is not None and not wanted[i]:
             continue
         slots = priors.parameter[r, :g]
         tried = candidates[:, :, r, :g]
+        if i in leading:
+            weight = draw_shared(codes, P, y, noise, table, hyper, i, slots, tried, luck[:, :, r])
+            worlds = codes.repeat(len(outcomes), 1, 1) if several else codes
+            if evidence is not None:
+                evidence += weight[:, 1:].logsumexp(-1)
+            continue
         k = metric.covariances(worlds, i, slots, tried.repeat(len(outcomes), 1, 1) if several else tried)  # (m Q, S, n)
         column = P[:, :, i]
         own = column[:, i]
@@ -112,6 +123,8 @@ def sweep(
         if several or not all(has[i]):
             known = torch.tensor(has[i])
             weight = (weight.unflatten(0, (len(outcomes), Q)) * known[:, None, None]).sum(0)  # (Q, S)
+        if evidence is not None:
+            evidence += weight[:, 1:].logsumexp(-1)
         chosen = (weight + luck[:, :, r]).argmax(-1)
         codes[:, i, slots] = candidates[every, chosen, r, :g]
         if several:
@@ -125,7 +138,15 @@ def sweep(
             gain = torch.where(torch.tensor(has[i]).repeat_interleave(Q), gain, 0.0)
         left = torch.stack([-inverse[:, None] * column, gain[:, None] * v], -1)
         P.baddbmm_(left, torch.stack([column.clone(), v], 1))
-    return P, priors.learn_execution(take(codes, priors), generator)
+    return P, priors.learn(take(codes, priors), generator)
+
+
+def _leading(table: Table) -> set[int]:
+    """The rows with a gap whose value gaps of other rows share."""
+    if table.leaders is None:
+        return set()
+    others = table.leaders != torch.arange(len(table))[:, None]
+    return set(table.leaders[others].tolist())
 
 
 def _steps(priors: GapPriors, generator: torch.Generator) -> Tensor:
@@ -143,13 +164,18 @@ def _candidates(values: Tensor, priors: GapPriors, generator: torch.Generator, s
     """
     step = steps[:, None]
     keep = (1 - step.square()).sqrt()
-    center = keep * priors.locate(values, generator) + step * torch.randn(
+    blanks = priors.blanks
+    labels = None if blanks is None else blanks.labels(values, generator)
+    center = keep * priors.locate(values, generator, labels) + step * torch.randn(
         values.shape, generator=generator, dtype=torch.float64
     )
     size = (len(values), CANDIDATES, *values.shape[1:])
     drawn = priors.draw(keep * center[:, None] + step * torch.randn(size, generator=generator, dtype=torch.float64))
     if priors.discrete.any():
         drawn = snap(drawn, priors, space)
+    if blanks is not None and labels is not None:  # small steps leave the defaults where they are
+        kept = torch.where(labels[:, None], blanks.at, drawn)
+        drawn = torch.where(step == 1, blanks.put(drawn, generator), kept)
     drawn[:, 0] = values
     return drawn
 
@@ -184,11 +210,14 @@ def guess(codes: Tensor, priors: GapPriors, table: Table, generator: torch.Gener
     e = torch.zeros(len(codes), 1, *priors.used.shape, dtype=torch.float64)
     if generator is not None:
         e.normal_(generator=generator)
-    values = priors.draw(e)[:, 0]
+    values = priors.draw(e)
+    if priors.blanks is not None and generator is not None:
+        values = priors.blanks.put(values, generator)
+    values = values[:, 0]
     if table.space.constraints:
         values = Constrained(table, priors).project(snap(values, priors, table.space))
     _put(filled, priors, values, table.space)
-    return torch.where(codes.isnan(), filled, codes)
+    return follow(torch.where(codes.isnan(), filled, codes), table)
 
 
 def gumbel(shape: Iterable[int], generator: torch.Generator) -> Tensor:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from bomi.impute.table import Table
+from bomi.posterior.blanks import HARDLY, MOSTLY
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.hyper import draw_hyper, of_worlds, start_hyper, temper
 from bomi.posterior.priors import GapPriors
@@ -21,18 +22,39 @@ def cold_start(table: Table, known: Tensor, priors: GapPriors, rng: torch.Genera
     """From nothing: rows with gaps join the complete ones one by one, then rounds of drawing while the noise cools."""
     worlds = len(priors.cdf)
     codes = guess(known.expand(worlds, -1, -1), priors, table)
-    complete = torch.ones(len(table), dtype=torch.bool)
-    complete[priors.rows] = False
+    complete = ~known.isnan().any(-1)
     counts = (~table.outcomes[:, complete & table.as_recorded].isnan()).sum(-1)
     enough = int(counts.min()) >= ENOUGH * len(table.space)
     learnable = table.as_recorded & complete if enough else table.as_recorded
     hyper = start_hyper(table.select(learnable), from_codes(table, codes[:1, learnable]), worlds, rng)
     warm = temper(hyper, 1.0)
     P = inverse_of(table, warm, from_codes(table, codes), only=complete)
+    if priors.blanks is not None:
+        priors = _meant(table, codes, P, priors, warm, rng)
     _, priors = sweep(codes, P, table, priors, warm, rng, step=1.0)
     rounds = COLD_ROUNDS if enough else COLD_ROUNDS + MORE_ROUNDS
     hyper = _rounds(table, codes, priors, hyper, rng, count=rounds, cold=COLD_ROUNDS)
     return codes, draw_hyper(table, from_codes(table, codes), hyper, rng)
+
+
+def _meant(table: Table, codes: Tensor, P: Tensor, priors: GapPriors, hyper: Tensor, rng: torch.Generator) -> GapPriors:
+    """The priors with what blanks mean, column by column, by what either answer makes of the outcomes.
+
+    The rows with gaps join the complete ones, once as if blanks of the column were mostly the default and once as if
+    they hardly ever were: the product of their outcomes' densities is an estimate of the marginal likelihood.
+    """
+    blanks = priors.blanks
+    assert blanks is not None
+    for j in blanks.parameter[~blanks.at.isnan()].unique().tolist():
+        found = []
+        for prior in (MOSTLY, HARDLY):
+            blanks.weight[:, j] = prior[0] / sum(prior)
+            found.append(torch.zeros(len(codes), dtype=torch.float64))
+            sweep(codes.clone(), P.clone(), table, priors, hyper, rng, step=1.0, evidence=found[-1])
+        odds = (found[0] - found[1]).mean() + blanks.odds[j]
+        mostly = torch.rand(len(codes), generator=rng, dtype=torch.float64) < odds.sigmoid()
+        blanks.weight[:, j] = torch.where(mostly, MOSTLY[0] / sum(MOSTLY), HARDLY[0] / sum(HARDLY))
+    return priors
 
 
 def _rounds(
@@ -57,7 +79,8 @@ def warm_start(
     """
     pick = torch.arange(len(priors.cdf)) % len(before)
     codes = to_codes(table, before[pick])
-    fresh = codes.isnan().any(-1).any(0) & known.isnan().any(-1)
+    fresh = torch.zeros(len(table), dtype=torch.bool)  # of those that only share gaps of others nothing is drawn
+    fresh[priors.rows] = codes[:, priors.rows].isnan().any(-1).any(0)
     codes = guess(torch.where(known.isnan(), codes, known), priors, table)
     rounds = 0
     if hyper is None:
@@ -67,7 +90,7 @@ def warm_start(
         hyper = of_worlds(hyper, pick, table)
     used = temper(hyper)
     P = inverse_of(table, used, from_codes(table, codes), only=~fresh)
-    priors = priors.learn_execution(take(codes, priors), rng, ~fresh)
+    priors = priors.learn(take(codes, priors), rng, ~fresh)
     if fresh.any():
         P, priors = sweep(codes, P, table, priors, used, rng, step=1.0, only=fresh)
     _, priors = sweep(codes, P, table, priors, used, rng)

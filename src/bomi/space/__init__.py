@@ -1,14 +1,28 @@
 """Parameters, what is known of their values, constraints on them, and the map to and from the unit cube."""
 
 from bomi.space.linear import Linear
-from bomi.space.parameters import Array, Categorical, Integer, Measured, Ordinal, Parameter, Real
+from bomi.space.parameters import (
+    MAYBE,
+    SEVERAL,
+    UNKNOWN,
+    Array,
+    Categorical,
+    Integer,
+    Measured,
+    Ordinal,
+    Parameter,
+    Real,
+)
 from bomi.space.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Space
 
 __all__ = [
     "EXCLUDE",
     "IDENTITY",
+    "MAYBE",
     "RESERVED",
+    "SEVERAL",
     "TAKEN",
+    "UNKNOWN",
     "Array",
     "Categorical",
     "Integer",

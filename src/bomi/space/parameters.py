@@ -30,6 +30,8 @@ Array: TypeAlias = NDArray[np.float64]
 FEW = 16  # levels that a local search tries all of
 FINEST = 1e15  # steps of a range that a float can still tell apart
 _WHOLE = re.compile(r"[+-]?\d{1,101}")
+SEVERAL = 20  # blanks of a column, from which their meaning is learned unasked
+MAYBE, UNKNOWN, ZERO = "maybe", "unknown", "zero"  # what `blank` may say; otherwise it is a value
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class _Number:
     step: float | None = field(default=None, kw_only=True)
     unit: str = field(default="", kw_only=True)
     default: float | None = field(default=None, kw_only=True)
+    blank: Known | None = field(default=None, kw_only=True, repr=False)  # what a blank means
+    same_within: str | None = field(default=None, kw_only=True, repr=False)  # the column of groups that share its value
     measured: bool = field(default=False, kw_only=True, repr=False)  # learned from, never suggested
     decimals: int | None = field(default=None, kw_only=True, compare=False, repr=False)  # of what is suggested
 
@@ -74,6 +78,22 @@ class _Number:
             )
         _check_unit(self)
         _check_default(self)
+
+    @property
+    def filling(self) -> float | None:
+        """What a blank is read as; None if it is a gap."""
+        return None if self.blank == MAYBE else self.default
+
+    @property
+    def usual(self) -> float:
+        """What a blank may mean: the default, or else 0, or else the lower end of the range."""
+        if self.default is not None:
+            return self.default
+        return 0.0 if self.low <= 0 <= self.high else self.low
+
+    def may_mean(self, blanks: int) -> bool:
+        """Whether it is learned if so many blanks mean the usual value: unasked where a range begins at 0, for none."""
+        return self.blank == MAYBE or (self.blank is None and self.low == self.usual == 0 and blanks >= SEVERAL)
 
     @property
     def levels(self) -> int | None:
@@ -278,6 +298,8 @@ class _Choice:
     values: Sequence[Known]
     unit: str = field(default="", kw_only=True)
     default: Known | None = field(default=None, kw_only=True)
+    blank: Known | None = field(default=None, kw_only=True, repr=False)  # what a blank means
+    same_within: str | None = field(default=None, kw_only=True, repr=False)  # the column of groups that share its value
     measured: bool = field(default=False, kw_only=True, repr=False)  # learned from, never suggested
 
     kind: ClassVar[str]
@@ -318,6 +340,20 @@ class _Choice:
         for index, value in enumerate(self.values):
             found.setdefault(cells.look(cells.text(value)), []).append(index)
         return found
+
+    @property
+    def filling(self) -> Known | None:
+        """What a blank is read as; None if it is a gap."""
+        return None if self.blank == MAYBE else self.default
+
+    @property
+    def usual(self) -> Known | None:
+        """What a blank may mean: the default; without one, whatever is the commonest."""
+        return self.default
+
+    def may_mean(self, blanks: int) -> bool:
+        """Whether it is learned if blanks mean the usual value."""
+        return self.blank == MAYBE
 
     @property
     def levels(self) -> int:
@@ -496,10 +532,30 @@ def _check_unit(parameter: Any) -> None:
         raise SpaceError(f"`unit` must be a text, but got {shown(parameter.unit)}", ("unit",))
     if not isinstance(parameter.measured, bool):
         raise SpaceError(f"`measured` must be True or False, but got {shown(parameter.measured)}", ("measured",))
+    if parameter.same_within is not None and not isinstance(parameter.same_within, str):
+        raise SpaceError(
+            f"`same_within` must be the name of a column, but got {shown(parameter.same_within)}", ("same_within",)
+        )
 
 
 def _check_default(parameter: Any) -> None:
-    """What blanks are taken for must be a value that the parameter can read, inside its bounds or not."""
+    """What blanks are taken for must be a value that the parameter can read, inside its bounds or not.
+
+    A value of `blank` is the default under another name.
+    """
+    key = "default"
+    if parameter.blank is not None and parameter.blank not in (MAYBE, UNKNOWN):
+        key = "blank"
+        value = 0 if parameter.blank == ZERO and ZERO not in getattr(parameter, "values", ()) else parameter.blank
+        if parameter.default is not None:
+            raise SpaceError(
+                f"`blank` says that a blank is {shown(value)}, and `default` that it is {shown(parameter.default)}; "
+                f"keep one of them, or say blank={MAYBE!r}",
+                ("blank",),
+                ("default",),
+            )
+        object.__setattr__(parameter, "default", value)
+        object.__setattr__(parameter, "blank", None)
     if parameter.default is None:
         return
     try:
@@ -508,7 +564,8 @@ def _check_default(parameter: Any) -> None:
             raise CellError(f"it must be a plain value, but got {shown(parameter.default)}")
         parameter.to_unit(value)
     except CellError as error:
-        raise SpaceError(f"`default`: {error}", ("default",)) from None
+        hint = f" (or {MAYBE!r}, {UNKNOWN!r}, {ZERO!r})" if key == "blank" else ""
+        raise SpaceError(f"`{key}`{hint}: {error}", (key,)) from None
     object.__setattr__(parameter, "default", value)
 
 

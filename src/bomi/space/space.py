@@ -102,6 +102,12 @@ class Space:
         return tuple(name for name, parameter in self.parameters.items() if parameter.measured)
 
     @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """The columns beside the parameters that name groups of rows with one value."""
+        named = dict.fromkeys(one.same_within for one in self.parameters.values() if one.same_within is not None)
+        return tuple(name for name in named if name not in self.parameters)
+
+    @cached_property
     def columns(self) -> tuple[slice, ...]:
         """Each parameter's columns of the cube."""
         ends = np.cumsum([0, *(parameter.width for parameter in self.parameters.values())])

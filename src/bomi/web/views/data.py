@@ -224,7 +224,7 @@ class DataView(View):
             return
         needed = {**snapshot.campaign.space.parameters, **dict.fromkeys(snapshot.campaign.outcomes)}
         lacking = [name for name in needed if name not in draft.sheet.columns]
-        lacking = [name for name in lacking if getattr(needed[name], "default", None) is None]
+        lacking = [name for name in lacking if getattr(needed[name], "filling", None) is None]
         if lacking and snapshot.editable:
             names = ", ".join(lacking)
             text = f"The set-up speaks of {names}, but the table has no such column."

@@ -10,6 +10,7 @@ from nicegui import ui
 from bomi.campaign import Campaign
 from bomi.campaign.draft import enter
 from bomi.errors import BomiError, TableError
+from bomi.impute.summary import meanings
 from bomi.space import Integer, Real, cells
 from bomi.space.cells import Interval, Normal
 from bomi.web import figures, theme
@@ -81,6 +82,8 @@ class GapsView(View):
                     with ui.element("span").classes("key"):
                         ui.element("span").classes("swatch").style(f"background: {colour}").props("aria-hidden=true")
                         ui.label(text)
+        for sentence in meanings(campaign.space, ((gap.parameter, gap.probabilities) for gap in gaps)):
+            ui.label(sentence).classes("soft small")
         self.cards = ui.element("div").classes("cards")
         self.more = ui.element("div").classes("line").style("justify-content: center")
         self.fill(gaps, campaign)
