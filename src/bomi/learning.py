@@ -6,7 +6,7 @@ J outcomes, Q worlds, n rows, d columns of the unit cube
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from bomi.impute.completed import Completed
 from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
 from bomi.methods import Method
+from bomi.model.execution import Execution, learn_execution
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition
@@ -27,6 +28,7 @@ from bomi.search.outlook import Outlook
 from bomi.space import Space
 
 DRAWS = 200  # of each gap, where its distribution is asked for
+PLANNED = 0.3  # of the draws of how equipment strays, for a suggestion
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,26 @@ class Fit:
     @cached_property
     def outlook(self) -> Outlook:
         """What the worlds expect."""
-        return Outlook.of(self.models, self.aims, self.measured, self.success)
+        found = Outlook.of(self.models, self.aims, self.measured, self.success)
+        few = None if self.execution is None else self.execution.fewer(PLANNED)
+        return replace(found, execution=few)
+
+    @cached_property
+    def careful_outlook(self) -> Outlook:
+        """The same with more draws of what is done, for what people are told."""
+        return replace(self.outlook, execution=self.execution)
+
+    @property
+    def nominal_outlook(self) -> Outlook:
+        """What the worlds expect if everything is done as asked."""
+        return replace(self.outlook, execution=None)
+
+    @cached_property
+    def execution(self) -> Execution | None:
+        """What equipment makes of a request; None if it does what it is asked, or the method does not plan for it."""
+        if not self.method.execution:
+            return None
+        return learn_execution(self.table, self.completed, seed=draw_seed(self.seed, len(self.table) + 2))
 
     @cached_property
     def success(self) -> Success | None:

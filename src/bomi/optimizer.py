@@ -18,6 +18,7 @@ from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
 from bomi.data.reading import read_places, read_settings
+from bomi.equipment import equipment_table
 from bomi.errors import BomiError, MethodError, TableError, shown
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform
@@ -26,8 +27,19 @@ from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
-from bomi.recommend import best_of_each_draw, recommended, shortlist_of, trade_offs
-from bomi.results import Best, Front, GapDraws, Predicted, Prediction, Suggestion, by_name, html_table
+from bomi.recommend import Risk, best_of_each_draw, read_risk, recommended, shortlist_of, trade_offs
+from bomi.results import (
+    AsDone,
+    Best,
+    Front,
+    GapDraws,
+    Predicted,
+    PredictedAsDone,
+    Prediction,
+    Suggestion,
+    by_name,
+    html_table,
+)
 from bomi.search import acquisition as scores
 from bomi.search import candidates
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
@@ -288,10 +300,12 @@ class Optimizer:
         settings: list[dict[str, Known]] = []
         for place in places:
             settings.append(self._unasked(self.space.setting(place.numpy()), settings))
-        predicted = self.predict(settings) if self._has_model() else [None] * count
+        model = self._has_model()
+        predicted = self.predict(settings) if model else [None] * count
+        as_done = self.predict_asked(settings) if model and self._strays() else [None] * count
         observations, suggestions = self._observations, []
-        for setting, expected in zip(settings, predicted, strict=True):
-            suggestion = Suggestion(observations.fresh_id(), setting, expected, note)
+        for setting, expected, done in zip(settings, predicted, as_done, strict=True):
+            suggestion = Suggestion(observations.fresh_id(), setting, expected, note, done)
             observations = observations.add([Row(dict(setting), asked=dict(setting), id=suggestion.id)])
             suggestions.append(suggestion)
         self._observations = observations
@@ -348,12 +362,18 @@ class Optimizer:
     # --- looking ---------------------------------------------------------------------------------------------------
 
     @_single_threaded
-    def best(self) -> Best:
-        """The setting with the best posterior mean over all worlds, beside the best outcome seen.
+    def best(self, risk: str | tuple[str, float] = "expected") -> Best:
+        """The setting to ask for, whose outcome is expected to be the best, beside the best outcome seen.
+
+        Args:
+            risk: What is to be best. "expected": the outcome on average, over what the equipment makes of the request;
+                "nominal": the outcome if it is done exactly; ("worst", 0.1): the mean of the worst tenth of what may
+                come out. Where equipment has always done what it was asked, the first two are the same.
 
         Returns:
             A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
         """
+        wanted = read_risk(risk)
         rows = self._observations.rows
         done = [place for place, row in enumerate(rows) if row.tried and len(row.outcomes) == len(self.outcomes)]
         if not done:
@@ -365,18 +385,19 @@ class Optimizer:
         )
         weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
-            return self._recommend(done[int(merits[:, 0].argmax())], weights[0])
-        return self._front(done, merits, weights)
+            return self._recommend(done[int(merits[:, 0].argmax())], weights[0], wanted)
+        return self._front(done, merits, weights, wanted)
 
-    def _recommend(self, place: int, weights: Tensor, shortlist: Tensor | None = None) -> Best:
+    def _recommend(self, place: int, weights: Tensor, risk: Risk, shortlist: Tensor | None = None) -> Best:
         """The setting recommended for a trade-off, beside the row seen, which is called by its place."""
         seen = self._observations.rows[place]
         setting: dict[str, Known] | None = None
-        predicted, note = None, ""
+        predicted, as_done, note = None, None, ""
         if self._has_model():
-            best = recommended(self._learn(), weights, seed=self._seed_of_all_rows, shortlist=shortlist)
+            best = recommended(self._learn(), weights, risk, seed=self._seed_of_all_rows, shortlist=shortlist)
             setting = self.space.setting(best.numpy())
             predicted = self.predict([setting])[0]
+            as_done = self.predict_asked([setting])[0] if self._strays() else None
         else:
             known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
             setting = known if len(known) == len(self.space) and not self.space.broken(known) else None
@@ -384,9 +405,9 @@ class Optimizer:
             if self.space.broken(known):
                 note = "no model, and the best row seen breaks a constraint"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
-        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place)
+        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place, as_done)
 
-    def _front(self, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
+    def _front(self, done: Sequence[int], merits: Tensor, weights: Tensor, risk: Risk) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.
 
         merits: (r, J), weights: (w, J)
@@ -394,17 +415,17 @@ class Optimizer:
         span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
         found, shortlist = [], None
         if self._has_model():
-            shortlist = shortlist_of(self._learn(), weights, seed=self._seed_of_all_rows)
+            shortlist = shortlist_of(self._learn(), weights, risk, seed=self._seed_of_all_rows)
         for each in weights:
             seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
-            found.append(self._recommend(seen, each, shortlist))
+            found.append(self._recommend(seen, each, risk, shortlist))
         usable = [best for best in found if best.setting is not None]
         if not usable:
             return Front(**vars(found[-1]))
         if self._has_model():
             places = np.array([self.space.to_unit(best.setting or {}) for best in usable])
             with torch.no_grad():
-                expected = self._learn().outlook.merits(torch.from_numpy(places))
+                expected = risk.outlook(self._learn()).merits(torch.from_numpy(places), risk.worst)
         else:
             seen_outcomes = [by_name(best.seen, self.outcomes) for best in usable]
             expected = torch.tensor([[one.merit(each[one.name]) for one in self.objectives] for each in seen_outcomes])
@@ -422,7 +443,7 @@ class Optimizer:
     def predict(
         self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
     ) -> Predicted | list[Predicted]:
-        """What the worlds expect at a setting, or at each of several.
+        """What the worlds expect at a setting, or at each of several, if it is done exactly.
 
         Args:
             settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table.
@@ -436,12 +457,48 @@ class Optimizer:
             name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self.expected(places, name), strict=True)]
             for name in self.outcomes
         }
-        found: list[Predicted] = [
-            dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)
-        ]
-        if len(each) == 1:
-            found = list(each[self.outcomes[0]])
+        found: list[Predicted] = _by_setting(each)
         return found[0] if isinstance(settings, Mapping) else found
+
+    @overload
+    def predict_asked(self, settings: Mapping[str, Known]) -> PredictedAsDone: ...
+
+    @overload
+    def predict_asked(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[PredictedAsDone]: ...
+
+    def predict_asked(
+        self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
+    ) -> PredictedAsDone | list[PredictedAsDone]:
+        """What the worlds expect of asking for a setting, or for each of several, as the equipment does it.
+
+        Args:
+            settings: As for `predict`.
+
+        Returns:
+            An `AsDone`: mean, standard deviation, and the part of it that comes from execution; otherwise as `predict`.
+        """
+        found: list[PredictedAsDone] = _by_setting(self._as_done(self._places(settings)))
+        return found[0] if isinstance(settings, Mapping) else found
+
+    @_single_threaded
+    def _as_done(self, places: Array) -> dict[str, list[AsDone]]:
+        """What is expected of asking for each place, of each outcome.  (m, d)"""
+        fit = self._modelled()
+        if not len(places):
+            return {name: [] for name in self.outcomes}
+        with torch.no_grad():
+            expected = fit.careful_outlook.expected(torch.from_numpy(places))
+        found = {}
+        for objective, one, transform in zip(self.objectives, expected, fit.transforms, strict=True):
+            mean, sd = transform.to_prediction(one.mean, one.variance.sqrt())
+            part = sd * (one.execution / one.variance).sqrt()
+            columns = (objective.sign * mean).tolist(), sd.tolist(), part.tolist()
+            found[objective.name] = [AsDone(*each) for each in zip(*columns, strict=True)]
+        return found
+
+    def _strays(self) -> bool:
+        """Whether the method plans for equipment that does not do what it is asked."""
+        return self._modelled().execution is not None
 
     def _places(self, settings: object) -> Array:
         """The places of settings in the unit cube.  (m, d)"""
@@ -553,6 +610,30 @@ class Optimizer:
         """
         return gap_table(self.space, self.gap_draws(), self._best_outcomes())
 
+    @_single_threaded
+    def execution(self) -> pd.DataFrame:
+        """What the equipment has made of requests, and what better control would be worth.
+
+        Returns:
+            A table with a line for each parameter, the one whose control is worth most first. `asked` counts the rows
+            that say what was asked. Of these, `lost` is the share in which nobody knows exactly what was done, and
+            `strayed` the share in which that differs by more than 1 % of the range, gaps by what the worlds say of
+            them. Where it strayed, `above` is how often it was too high, `5 %` to `95 %` how far off it was, in the
+            parameter's unit, and `instead` the categories that were swapped. `worth` is what the best expected outcome
+            would gain, in its own unit, if the parameter were always done as asked; of several outcomes the largest,
+            each as a share of the standard deviation of its own rows.
+        """
+        return equipment_table(self._learn(), self._observations.tried, seed=self._seed_of_all_rows)
+
+    @_single_threaded
+    def done_of(self, places: Array) -> tuple[Array, Array]:
+        """What is done of requests, and how likely that is, over all worlds.  (m, d) -> (k, m), (k, m, d)"""
+        points = torch.from_numpy(read_places(self.space, places))
+        with torch.no_grad():
+            likely, done = self._modelled().careful_outlook.branches(points)
+        done = done.unflatten(1, likely.shape[1:])
+        return (likely.flatten(0, 1) / len(likely)).numpy(), done.flatten(0, 1).numpy()
+
     def _best_outcomes(self) -> list[Array]:
         """What each of many worlds expects of the best of each outcome; of several, in units of its own rows' spread.
 
@@ -579,6 +660,14 @@ class Optimizer:
             A table that `tell` takes back.
         """
         return self._observations.frame()
+
+
+def _by_setting(each: Mapping[str, list[T]]) -> list[Any]:
+    """What is said of each outcome, by setting: of the only one itself, of several by name."""
+    if len(each) == 1:
+        (only,) = each.values()
+        return list(only)
+    return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
 
 
 def _suggested(experiment: object) -> str | None:

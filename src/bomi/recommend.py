@@ -1,4 +1,4 @@
-"""What to use: the setting of the best posterior mean, or the best trade-offs between several outcomes.
+"""What to ask for: the setting of the best expected outcome, or the best trade-offs between several outcomes.
 
 J outcomes, w trade-offs, m points, d columns of the unit cube
 """
@@ -7,17 +7,53 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from bomi.errors import BomiError, CellError, shown
 from bomi.learning import Fit
 from bomi.search import acquisition, candidates
 from bomi.search.candidates import Score
+from bomi.search.outlook import Outlook
+from bomi.space.numbers import plain_number
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
 AT_ONCE = 25  # worlds whose processes are held in memory
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What is to be best: the outcome of asking, or of the place itself; in expectation, or the worst share of it."""
+
+    execution: bool = True
+    worst: float | None = None
+
+    def outlook(self, fit: Fit) -> Outlook:
+        """What is expected, with what equipment does or without it."""
+        return fit.careful_outlook if self.execution else fit.nominal_outlook
+
+
+NOMINAL = Risk(execution=False)
+
+
+def read_risk(risk: object) -> Risk:
+    """A risk as people write it: "expected", "nominal" or ("worst", 0.1)."""
+    if isinstance(risk, str) and risk in ("expected", "nominal"):
+        return Risk(execution=risk == "expected")
+    if isinstance(risk, tuple | list) and len(risk) == 2 and risk[0] == "worst":
+        try:
+            share = plain_number(risk[1])
+        except CellError:
+            share = math.nan
+        if 0 < share <= 1:
+            return Risk(worst=float(share))
+    raise BomiError(
+        'risk must be "expected", "nominal" or ("worst", share) with a share of what may come out above 0 and up to 1, '
+        f"but got {shown(risk)}"
+    )
 
 
 def trade_offs(outcomes: int) -> Tensor:
@@ -30,22 +66,22 @@ def trade_offs(outcomes: int) -> Tensor:
     return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
 
 
-def recommended(fit: Fit, weights: Tensor, *, seed: int, shortlist: Tensor | None = None) -> Tensor:
-    """The place with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (J,) -> (d,)"""
+def recommended(fit: Fit, weights: Tensor, risk: Risk, *, seed: int, shortlist: Tensor | None = None) -> Tensor:
+    """The request with the best expected outcome over all worlds; of several, for a trade-off.  (J,) -> (d,)"""
 
     def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(fit, points)
+        merits = _relative_merits(fit, points, risk)
         return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
 
     space = fit.table.space
     return candidates.maximize(score, space, seed=seed, starts=fit.good_rows, shortlist=shortlist)
 
 
-def shortlist_of(fit: Fit, weights: Tensor, *, seed: int) -> Tensor | None:
+def shortlist_of(fit: Fit, weights: Tensor, risk: Risk, *, seed: int) -> Tensor | None:
     """Points that are good for one trade-off or another.  (w, J) -> (r, d)"""
 
     def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(fit, points)
+        merits = _relative_merits(fit, points, risk)
         each = torch.stack([acquisition.chebyshev(merits, one) for one in weights])  # (w, m)
         return (each - each.amax(-1, keepdim=True)).amax(0)
 
@@ -53,10 +89,11 @@ def shortlist_of(fit: Fit, weights: Tensor, *, seed: int) -> Tensor | None:
     return candidates.shortlist_of(scores, fit.table.space, seed=seed, starts=fit.good_rows, most=candidates.SHORTLIST)
 
 
-def _relative_merits(fit: Fit, points: Tensor) -> Tensor:
+def _relative_merits(fit: Fit, points: Tensor, risk: Risk) -> Tensor:
     """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
     tried = fit.outlook.tried.mean(0)  # (r, J)
-    return (fit.outlook.merits(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
+    span = (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
+    return (risk.outlook(fit).merits(points, risk.worst) - tried.amax(0)) / span
 
 
 def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
@@ -68,7 +105,7 @@ def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
     if len(draws.inputs) < FEWEST_DRAWS:
         return None
     even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
-    points = torch.cat([fit.good_rows, recommended(fit, even, seed=seed)[None]])
+    points = torch.cat([fit.good_rows, recommended(fit, even, NOMINAL, seed=seed)[None]])
     found: list[list[Tensor]] = [[] for _ in fit.aims]
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         for j, (model, aim) in enumerate(zip(fit.models_of(draws.select(some)), fit.aims, strict=True)):

@@ -143,9 +143,9 @@ class Recommendation:
         return self.best.seen_at
 
 
-def recommend(loaded: LoadedTable) -> list[Recommendation]:
+def recommend(loaded: LoadedTable, risk: str | tuple[str, float] = "expected") -> list[Recommendation]:
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
-    best = loaded.optimizer.best()
+    best = loaded.optimizer.best(risk)
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
     seen = [(choice, choice.seen_row) for choice in choices]
     return [Recommendation(choice, loaded.experiments.numbers[row]) for choice, row in seen if row is not None]

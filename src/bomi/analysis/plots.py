@@ -217,6 +217,69 @@ def slices(
 
 
 @_styled
+def equipment(optimizer: Optimizer) -> Any:
+    """What was done of what was asked, for every parameter that strays, and what will be done at the best setting."""
+    frame = optimizer.execution()
+    names = [str(name) for name in frame["parameter"][frame["strayed"] > 0]]
+    setting = optimizer.best().setting if names else None
+    if setting is None:
+        raise BomiError("there is no straying to show: as far as is known, everything was done as asked")
+    across = min(3, len(names))
+    figure, panels = _figure(
+        3.8 * across, 3.4 * -(-len(names) // across) + 0.4, rows=-(-len(names) // across), columns=across
+    )
+    drawn = {(gap.row, gap.parameter): gap.draws for gap in optimizer.gap_draws()}
+    for axes, name in zip(panels, names, strict=False):
+        _asked_and_done(axes, optimizer, name, setting, drawn)
+    for axes in panels[len(names) :]:
+        axes.set_visible(False)
+    figure.suptitle("Asked and done", x=0.01, ha="left", fontsize=11, weight="bold")
+    _legend_below(figure, panels[: len(names)])
+    return figure
+
+
+def _asked_and_done(
+    axes: Any,
+    optimizer: Optimizer,
+    name: str,
+    setting: Mapping[str, Known],
+    drawn: Mapping[tuple[int, str], Sequence[Known]],
+) -> None:
+    """One parameter: the rows, a gap by its draws, and the range of what will be done around the setting."""
+    space = optimizer.space
+    parameter, columns = space.parameters[name], space.columns[list(space.names).index(name)]
+    words = isinstance(parameter, Categorical | Ordinal)
+    jitter = np.random.default_rng(0)
+    points: dict[bool, list[tuple[float, float]]] = {True: [], False: []}  # recorded, or draws of a gap
+    for i, row in enumerate(optimizer.observations.rows):
+        if row.tried and name in row.asked and parameter.contains(row.asked[name]):
+            cell = row.recorded[name]
+            known = isinstance(cell, Known)
+            values = (cell,) if isinstance(cell, Known) else drawn.get((i, name), ())[:20]
+            points[known] += [(_height(parameter, row.asked[name]), _height(parameter, value)) for value in values]
+    for known, (color, size, label) in {False: (SKY, 9, "draws of a gap"), True: (BLUE, 22, "recorded")}.items():
+        if points[known]:
+            at = np.array(points[known]) + (jitter.uniform(-0.15, 0.15, (len(points[known]), 2)) if words else 0)
+            axes.scatter(*at.T, s=size, color=color, alpha=0.8 if known else 0.35, linewidth=0, label=label, zorder=3)
+    if not isinstance(parameter, Categorical | Ordinal):
+        along = np.linspace(0, 1, 61)[:, None]
+        places = np.tile(space.to_unit(setting), (len(along), 1))
+        places[:, columns] = along
+        likely, done = optimizer.done_of(places)
+        bounds = np.array(
+            [insight.quantiles(d, w, (0.05, 0.95)) for d, w in zip(done[..., columns.start].T, likely.T, strict=True)]
+        )
+        low, high = (parameter.numbers(end[:, None]) for end in bounds.T)
+        x = parameter.numbers(along)
+        axes.fill_between(x, low, high, color=ORANGE, alpha=0.3, linewidth=0, label="90 % of what is done", zorder=1)
+        axes.plot(x, x, color=SOFT, linewidth=0.9, linestyle=(0, (4, 3)), label="as asked", zorder=2)
+    for axis in "xy":
+        _scale(axes, parameter, axis)
+    axes.set(xlabel=_with_unit(f"asked {name}", parameter.unit), ylabel=_with_unit("done", parameter.unit))
+    _grid(axes, "both")
+
+
+@_styled
 def importance(optimizer: Optimizer, *, outcome: str | None = None) -> Any:
     """How much each parameter matters for the expected outcome: the first, unless `outcome` names another."""
     name = outcome or optimizer.outcomes[0]

@@ -28,6 +28,7 @@ app.command(epilog="Example: bomi suggest lab.csv -n 2 --append")(learning.sugge
 app.command(epilog="Example: bomi withdraw lab.csv H41 H42")(tables.withdraw)
 app.command(epilog="Example: bomi gaps lab.csv")(learning.gaps)
 app.command(epilog="Example: bomi best lab.csv --format json")(learning.best)
+app.command(epilog="Example: bomi equipment lab.csv -o equipment.png")(learning.equipment)
 app.command(epilog="Example: bomi plot lab.csv -o figures")(learning.plot)
 app.command(epilog="Example: bomi web lab.csv")(showing.web)
 app.command(epilog="Example: bomi demo -o demo.png")(showing.demo)

@@ -1,4 +1,4 @@
-"""Commands that learn from a table: `suggest`, `gaps`, `best` and `plot`."""
+"""Commands that learn from a table: `suggest`, `gaps`, `best`, `equipment` and `plot`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from bomi.cli.console import say, working
-from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import flat, missing, nested, pairs, show, with_shares
+from bomi.cli.options import Config, Format, Risk, Seed, Shape, Table, read_risk
+from bomi.cli.printing import flat, kind_of, missing, nested, pairs, show, with_shares
 from bomi.errors import BomiError
 from bomi.results import by_name
 from bomi.space import cells
@@ -36,13 +36,17 @@ def suggest(
         )
     told = [(advice.suggestion, advice.why) for advice in advices]
     if shape is Format.table:
-        show([{"id": one.id, **one, **pairs(one.predicted)} for one, _ in told], shape)
+        show([{"id": one.id, **one, **pairs(one.predicted), **pairs(one.as_done, "as done")} for one, _ in told], shape)
         for one, why in told:
             typer.echo(f"{one.id}: {why}")
     else:
-        records = [{"id": one.id, **one, **flat(one.predicted), "why": why} for one, why in told]
+        records = [
+            {"id": one.id, **one, **flat(one.predicted), **flat(one.as_done, "as_done"), "why": why}
+            for one, why in told
+        ]
         document = [
-            {"id": one.id, "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
+            {"id": one.id, "setting": dict(one), "predicted": nested(one.predicted), **_as_done(one), "why": why}
+            for one, why in told
         ]
         show(records, shape, document)
     if append:
@@ -73,13 +77,19 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         say("the most uncertain first: this method does not say what a gap is worth")
 
 
-def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:
-    """The recommended setting with what to expect of it, beside the best row so far."""
+def best(
+    table: Table,
+    risk: Risk = "expected",
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """The setting to ask for with what to expect of it, beside the best row so far."""
     with working("learning from the table"):
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
-        found = workflow.recommend(study)
+        found = workflow.recommend(study, read_risk(risk))
     outcomes = study.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []
@@ -89,10 +99,15 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         recorded = {name: _plainly(cell) for name, cell in one.recorded.items()}
         if setting is not None:
             what = f"recommended {place}" if several else "recommended"
+            if one.best.as_done is not None:
+                records.append({"what": what, **setting, **_expected(one.best.as_done, outcomes)})
+                what = "if done exactly"
             records.append({"what": what, **setting, **_expected(predicted, outcomes)})
         documents.append(
             {
-                "recommended": None if setting is None else {"setting": dict(setting), "predicted": nested(predicted)},
+                "recommended": None
+                if setting is None
+                else {"setting": dict(setting), "predicted": nested(predicted), **_as_done(one.best)},
                 "seen": {"row": one.row, "recorded": recorded, "outcome": one.best.seen},
                 "note": one.best.note,
             }
@@ -105,6 +120,14 @@ def best(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
     show(records, shape, documents if several else documents[0])
     for note in {one.best.note for one in found if one.best.note}:
         say(note)
+    done = found[0].best.as_done
+    if done is not None and not isinstance(done, Mapping):
+        say(f"of the ± {done.sd:.2g}, ± {done.execution:.2g} comes from what the equipment makes of the request")
+
+
+def _as_done(one: Any) -> dict[str, Any]:
+    """What to expect as the equipment does it, where it strays."""
+    return {} if one.as_done is None else {"as_done": nested(one.as_done)}
 
 
 def _plainly(cell: Cell) -> Known | None:
@@ -120,6 +143,51 @@ def _expected(predicted: Any, outcomes: Sequence[str]) -> dict[str, float | None
         one = each.get(name)
         found |= {name: one and one.mean, "sd" if len(outcomes) == 1 else f"{name} sd": one and one.sd}
     return found
+
+
+def equipment(
+    table: Table,
+    figure: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to save a figure of what was asked and done.")
+    ] = None,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """How often each parameter is lost or strays from what was asked, how far, and what better control is worth."""
+    with working("learning from the table"):
+        from bomi import workflow
+        from bomi.analysis import plots
+
+        study = workflow.load(table, campaign, seed=seed)
+        frame = study.optimizer.execution()
+        records: list[dict[str, Any]] = [{str(k): v for k, v in record.items()} for record in frame.to_dict("records")]
+        saved = (
+            plots.save(plots.equipment(study.optimizer), figure.with_suffix(""), [kind_of(figure)]) if figure else []
+        )
+    shown = [{**record, "instead": _swaps(record["instead"])} for record in records]
+    if shape is Format.table:
+        empty = {
+            name for name in ("above", "5 %", "50 %", "95 %", "instead") if all(missing(one[name]) for one in shown)
+        }
+        shown = [{name: value for name, value in record.items() if name not in empty} for record in shown]
+    show(shown, shape, [{**record, "instead": _document(record["instead"])} for record in records])
+    if not any(record["asked"] for record in records):
+        say(f"{table} does not say what was asked: columns such as asked.{records[0]['parameter']} do")
+    elif not any(record["strayed"] > 0 for record in records):
+        say("as far as is known, everything was done as asked")
+    for file in saved:
+        say(f"figure: {file}")
+
+
+def _document(swaps: object) -> Mapping[str, float] | None:
+    return swaps if isinstance(swaps, Mapping) else None
+
+
+def _swaps(swaps: object) -> str | None:
+    """Swapped categories as one text, the commonest first."""
+    each = _document(swaps) or {}
+    return ", ".join(f"{name} {share:.0%}" for name, share in each.items()) or None
 
 
 def plot(

@@ -28,3 +28,21 @@ Config = Annotated[
 ]
 Shape = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed and table give the same answer.")]
+
+
+def read_risk(text: str) -> str | tuple[str, float]:
+    """`expected`, `nominal` or `worst:0.1`; what is none of them is refused where it is used."""
+    kind, colon, share = text.partition(":")
+    try:
+        return (kind, float(share)) if colon else text
+    except ValueError:
+        return text
+
+
+Risk = Annotated[
+    str,
+    typer.Option(
+        help="What is to be best: 'expected', the average over what the equipment makes of the request; 'nominal', the "
+        "outcome if it is done exactly; 'worst:0.1', the mean of the worst tenth of what may come out."
+    ),
+]

@@ -63,19 +63,23 @@ class ExpectedImprovement:
     """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean.
 
     Of several outcomes: the expected gain in hypervolume over a world's front of posterior means. Where experiments
-    have failed, times the chance to succeed.
+    have failed, times the chance to succeed. Where equipment strays, the expectation is over what will be done as well.
     """
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
-        """log mean_q EI_q."""
+        """log mean_q sum_b p_qb EI_q(x_qb), with x_qb what may be done of x."""
         boxes = acquisition.free_boxes(outlook.tried)
 
         def score(points: Tensor) -> Tensor:
-            gain = acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
+            likely, places = outlook.branches(points)  # (Q, B, m), (Q, B m, d)
+            gain = acquisition.log_gain(outlook.moments(places), outlook.aims, boxes).unflatten(1, likely.shape[1:])
+            gain = gain + likely.clamp_min(1e-300).log()
             if outlook.success is None:
-                return acquisition.log_mean(gain)
-            log_chance = outlook.success.log_chance(points)
-            return acquisition.log_mean(gain + log_chance) + acquisition.infeasibility_penalty(log_chance.exp().mean(0))
+                return acquisition.log_mean(torch.logsumexp(gain, 1))
+            log_chance = outlook.success.log_chance(places).unflatten(1, likely.shape[1:])
+            chance = (likely * log_chance.exp()).sum(1).mean(0)
+            found = acquisition.log_mean(torch.logsumexp(gain + log_chance, 1))
+            return found + acquisition.infeasibility_penalty(chance)
 
         return score
 
