@@ -51,8 +51,8 @@ def read_risk(risk: object) -> Risk:
         if 0 < share <= 1:
             return Risk(worst=float(share))
     raise BomiError(
-        'risk must be "expected", "nominal" or ("worst", share) with a share of what may come out above 0 and up to 1, '
-        f"but got {shown(risk)}"
+        'risk must be "expected", "nominal" or ("worst", share), on the command line worst:share, with a share above 0 '
+        f"and up to 1 of what may come out, but got {shown(risk)}"
     )
 
 

@@ -1,6 +1,7 @@
 """What the worlds expect, by hand."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -102,3 +103,44 @@ def test_each_world_alone_is_what_it_is_among_the_others():
             torch.testing.assert_close(mean[0], means[q])
             torch.testing.assert_close(sd[0], sds[q])
         torch.testing.assert_close(world.success.log_chance(POINTS)[0], outlook.success.log_chance(POINTS)[q])
+
+
+class Overshoots:
+    """Every second request ends 0.1 higher in one world, 0.2 in the other."""
+
+    def branches(self, points):
+        shifts = torch.tensor([[0.0, 0.1], [0.0, 0.2]], dtype=torch.float64)[..., None, None]
+        return torch.full((2, 2, len(points)), 0.5, dtype=torch.float64), points + shifts
+
+
+def test_the_improvement_of_a_request_is_that_of_what_is_done_on_average():
+    outlook = outlook_of()
+    straying = replace(outlook, execution=Overshoots())
+    found = ExpectedImprovement().score(straying, t=1, parameters=1)(POINTS)
+    improvements = []
+    for world, shift in zip(outlook.worlds(), (0.1, 0.2), strict=True):
+        score = ExpectedImprovement().score(world, t=1, parameters=1)
+        improvements.append((score(POINTS).exp() + score(POINTS + shift).exp()) / 2)
+    torch.testing.assert_close(found.exp(), torch.stack(improvements).mean(0))
+
+
+def test_what_is_expected_of_a_request_is_a_mixture_over_worlds_and_what_is_done():
+    outlook = outlook_of()
+    (found,) = replace(outlook, execution=Overshoots()).expected(POINTS)
+    places = [torch.stack([POINTS, POINTS]), torch.stack([POINTS + 0.1, POINTS + 0.2])]
+    moments = [outlook.models[0].moments(place) for place in places]
+    means, variances = (torch.stack(part, 1) for part in zip(*moments, strict=True))  # (Q, B, m)
+    torch.testing.assert_close(found.mean, means.mean((0, 1)))
+    torch.testing.assert_close(found.variance, variances.mean((0, 1)) + means.flatten(0, 1).var(0, correction=0))
+    torch.testing.assert_close(found.execution, means.var(1, correction=0).mean(0))
+
+
+def test_the_worst_tenth_of_what_may_come_out_is_that_of_draws():
+    outlook = replace(outlook_of(), execution=Overshoots())
+    likely, places = outlook.branches(POINTS)
+    ((mean, sd),) = outlook.moments(places)
+    mean, sd = (part.unflatten(1, likely.shape[1:]).flatten(0, 1) for part in (mean, sd))  # (Q B, m)
+    draws = mean + sd * torch.randn(50_000, *mean.shape, generator=torch.Generator().manual_seed(0), dtype=mean.dtype)
+    worst = draws.flatten(0, 1).sort(0).values[:20_000].mean(0)
+    torch.testing.assert_close(outlook.merits(POINTS, 0.1)[:, 0], worst, atol=0.08, rtol=0)
+    torch.testing.assert_close(outlook.merits(POINTS, 1.0), outlook.merits(POINTS), atol=1e-6, rtol=0)

@@ -225,9 +225,8 @@ def equipment(optimizer: Optimizer) -> Any:
     if setting is None:
         raise BomiError("there is no straying to show: as far as is known, everything was done as asked")
     across = min(3, len(names))
-    figure, panels = _figure(
-        3.8 * across, 3.4 * -(-len(names) // across) + 0.4, rows=-(-len(names) // across), columns=across
-    )
+    down = -(-len(names) // across)
+    figure, panels = _figure(max(6.5, 3.8 * across), 3.4 * down + 0.4, rows=down, columns=across)
     drawn = {(gap.row, gap.parameter): gap.draws for gap in optimizer.gap_draws()}
     for axes, name in zip(panels, names, strict=False):
         _asked_and_done(axes, optimizer, name, setting, drawn)

@@ -45,6 +45,7 @@ FAITH = (1.0, 0.3, 3.0, 30.0, 300.0)  # requests that what is known of each para
 CLOSE = 0.01  # requests as close as this are alike, where no length is better
 GAIN = 0.9  # the share of the squared error that memory has to leave at most
 RECALLED = 12  # places that requests like one have led to
+NEGLIGIBLE = 1e-3  # a chance
 LATEST = 256  # rows that are learned from: equipment ages
 
 
@@ -92,14 +93,17 @@ class Execution:
     def branches(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """What is done of each request, and how likely that is, in each world.  (m, d) -> (Q, B, m), (Q, B, m, d)
 
-        The first branch is the request carried out.
+        What is unlikely for all of the requests is left out: most of the time nothing is recalled.
         """
         chance, places = self._alike(points)
         share, likely, recalled = self._recalled(points)
         chance = torch.cat([chance * (1 - share).unsqueeze(1), likely], 1)
         exact = (1 - chance.sum(1, keepdim=True)).clamp_min(0)
         here = points.expand(len(places), 1, *points.shape)
-        return torch.cat([exact, chance], 1), torch.cat([here, places, recalled], 1)
+        chance, places = torch.cat([exact, chance], 1), torch.cat([here, places, recalled], 1)
+        counts = chance.detach().amax((0, 2)) > NEGLIGIBLE if len(points) else slice(None)
+        chance = chance[:, counts]
+        return chance / chance.sum(1, keepdim=True), places[:, counts]
 
     def fewer(self, share: float) -> Execution:
         """With a share of the draws, at least one in each world, and of requests like one only the most alike."""
