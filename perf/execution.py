@@ -80,7 +80,7 @@ def bell(x: Array, center: float, width: float) -> Array:
 def ridge(x: Array) -> Array:
     """A ridge of 1.4 that is narrow in the first parameter, beside a broad hill of 1."""
     hill = bell(x[:, 0], 0.3, 0.18) * bell(x[:, 1], 0.4, 0.3)
-    return 1.4 * bell(x[:, 0], 0.75, 0.06) * bell(x[:, 1], 0.6, 0.3) + hill
+    return 1.4 * bell(x[:, 0], 0.75, 0.05) * bell(x[:, 1], 0.6, 0.3) + hill
 
 
 def bowl(x: Array) -> Array:

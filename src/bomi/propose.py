@@ -37,7 +37,7 @@ def promising(
     for k in range(count):
         per_world = [score(each, k) for each in outlook.worlds()]
         own_seed = draw_seed(seed, first_seed + k)
-        if k % candidates.SHARED_BY == 0 and count > 1:
+        if k % candidates.SHARED_BY == 0 and (count > 1 or outlook.execution is not None):  # a score of many branches
             shortlist = search.shortlist(per_world, space, seed=own_seed, starts=fit.good_rows)
         task = Task(
             score(outlook, k),

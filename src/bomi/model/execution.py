@@ -153,6 +153,9 @@ class Execution:
         alike = torch.exp(-0.5 * _far(self.space, codes[:, None], asked, self.lengths))  # (m, n)
         total = alike.sum(-1) + self.faith
         astray = torch.where(strayed.any(-1).unsqueeze(1), alike, 0.0)  # (Q, m, n)
+        share = (alike.sum(-1) / total).expand(len(done), -1)
+        if not bool((astray > NEGLIGIBLE * self.faith).any()):  # nothing, most of the time
+            return share, points.new_zeros(len(done), 0, len(points)), points.new_zeros(len(done), 0, *points.shape)
         top, row = astray.topk(min(self.recalled, len(asked)), -1)  # (Q, m, R)
         likely = astray.sum(-1, keepdim=True) / total[:, None] * top / top.sum(-1, keepdim=True).clamp_min(1e-300)
         world = torch.arange(len(done))[:, None, None]
@@ -165,7 +168,6 @@ class Execution:
             else:
                 value = there.unsqueeze(-1)
             parts.append(torch.where(strayed[world, row, j].unsqueeze(-1), value, points[:, None, columns]))
-        share = (alike.sum(-1) / total).expand(len(done), -1)
         return share, likely.transpose(1, 2), torch.cat(parts, -1).transpose(1, 2)
 
 
@@ -314,7 +316,7 @@ def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
             tried = [np.where(np.arange(p) == j, one, lengths) for one in LENGTHS]
             lengths = min(tried, key=lambda one: missed(one, faith))
         faith = min(FAITH, key=lambda one: missed(lengths, one))
-    least = min(GAIN, math.exp(-2 * (p + 1) / max(len(errors), 1)))  # a choice costs what it does in Akaike's criterion
+    least = min(GAIN, math.exp(-4 * (p + 1) / max(len(errors), 1)))  # each choice costs twice what it does by Akaike
     if missed(lengths, faith) < least * ((alike_says - errors) ** 2).sum():
         return lengths, faith
     shortest = np.full(p, LENGTHS[0])
