@@ -4,11 +4,15 @@ The result of a whole optimization depends on luck and needs many repeats. What 
 does not. So each method is told the same tables here and predicts at points where the truth is known. A table has 30
 rows of history and 30 evaluations: some anywhere, more of them around the best row so far, as an optimizer's would be.
 Gaps and execution errors are those of perf/quality.py's mild and hard settings. Errors are root mean squares, given as
-log(error / error when every input is known): 0 means that the gaps cost nothing, 0.1 means 10 % more. Near: within 10 %
-of the best row; anywhere: in the whole box. Coverage: how often the truth lies in the predicted 90 % interval.
+log(error / error when every input is known): 0 means that the gaps cost nothing, 0.1 means 10 % more; those of
+`oracle`, which knows every input, as log(error / standard deviation of the function). Near: within 10 % of the best
+row; anywhere: in the whole box. Coverage: how often the truth lies in the predicted 90 % interval, near and anywhere,
+and how often a gap lies in the middle 90 % of its draws. Score: the mean log density of the truth near the best row
+under the prediction, in units of the function's standard deviation and no better than 5; larger is better.
 
-`--running` tells one evaluation after another and predicts after each, as in a running process; otherwise all are told
-at once.
+The setting `complete` misses nothing. `--noises` adds normal noise to the outcomes, as a share of the function's
+standard deviation over the space. `--running` tells one evaluation after another and predicts after each, as in a
+running process; otherwise all are told at once. `--jobs` makes several tables at a time.
 """
 
 from __future__ import annotations
@@ -16,11 +20,13 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
+import joblib
 import numpy as np
 import torch
-from quality import SETTINGS
+from noise import SETTINGS, spread
 
 from bomi import Optimizer
 from bomi.benchmarks import missingness
@@ -48,10 +54,8 @@ class Sheet:
 
 def made(problem: Problem, setting: str, seed: int) -> Sheet:
     """A table that depends on the seed alone."""
-    case = SETTINGS[setting](problem.name, EVALUATIONS, None)
-    events = case.missing
-    assert events is not None
-    initial = missingness.initial(problem, seed=seed, gaps=case.gaps)
+    gaps, events = SETTINGS[setting]
+    initial = missingness.initial(problem, seed=seed, gaps=gaps)
     rng = np.random.default_rng(1000 + seed)
     low, high = np.array(list(problem.bounds.values())).T
     inputs, outcomes = list(initial.inputs), list(initial.outcomes)
@@ -63,12 +67,15 @@ def made(problem: Problem, setting: str, seed: int) -> Sheet:
 
     for t in range(1, EVALUATIONS + 1):
         x = rng.uniform(low, high) if rng.random() < 0.4 else around(1, 0.12)[0]
-        event = events.draw(seed, t, problem.dim)
-        actual, value = problem.evaluate(missingness.stray(event, x, problem)[0])
+        tried, failed = x, np.zeros(problem.dim, dtype=bool)
+        if events is not None:
+            event = events.draw(seed, t, problem.dim)
+            tried, failed = missingness.stray(event, x, problem)[0], event.failed
+        actual, value = problem.evaluate(tried)
         asked.append(x)
         inputs.append(actual)
-        recorded.append(np.where(event.failed, np.nan, actual))
-        outcomes.append(float(value))
+        recorded.append(np.where(failed, np.nan, actual))
+        outcomes.append(float(problem.measured(value, missingness.measuring(seed, t))))
     points = {"near": around(POINTS, 0.1), "anywhere": rng.uniform(low, high, (POINTS, problem.dim))}
     new = slice(len(initial.outcomes), None)
     return Sheet(
@@ -94,14 +101,39 @@ def told(one: Contender, table: Sheet, seed: int, *, running: bool) -> Optimizer
 
 
 def scores(one: Contender, table: Sheet, seed: int, *, running: bool) -> list[float]:
-    """Error and coverage, near and anywhere."""
+    """Error and coverage near and anywhere, coverage of the gaps, and the score."""
     optimizer, found = told(one, table, seed, running=running), []
+    size = spread(table.problem)
     for points in table.points.values():
         truth = table.problem(points)
         predicted = optimizer.predict([dict(zip(table.problem.bounds, x.tolist(), strict=True)) for x in points])
         mean, sd = (np.array([getattr(p, name) for p in predicted]) for name in ("mean", "sd"))
-        found += [float(np.sqrt(np.mean((mean - truth) ** 2))), float(np.mean(np.abs(mean - truth) <= 1.645 * sd))]
-    return found
+        off = (truth - mean) / sd
+        found += [float(np.sqrt(np.mean((mean - truth) ** 2))) / size, float(np.mean(np.abs(off) <= 1.645))]
+        found.append(float(np.mean(np.minimum(-0.5 * off**2 - np.log(sd / size), 5.0))))
+    return [*found, gap_coverage(optimizer, table)]
+
+
+def gap_coverage(optimizer: Optimizer, table: Sheet) -> float:
+    """How many of the gaps lie in the middle 90 % of their draws; NaN without gaps."""
+    true = np.concatenate([table.initial.inputs, table.actual])
+    places = {name: j for j, name in enumerate(table.problem.bounds)}
+    inside = [
+        np.quantile(gap.draws, 0.05) <= true[gap.row, places[gap.parameter]] <= np.quantile(gap.draws, 0.95)
+        for gap in optimizer.gap_draws()
+        if len(gap.draws) > 1
+    ]
+    return float(np.mean(inside)) if inside else math.nan
+
+
+def one_table(
+    problem: str, setting: str, noise: float, seed: int, *, methods: list[Contender], running: bool
+) -> list[list[float]]:
+    """What every method makes of a table."""
+    torch.set_num_threads(1)
+    plain = find_problem(problem)
+    table = made(replace(plain, noise=noise * spread(plain)), setting, seed)
+    return [scores(one, table, seed, running=running and one.label != "oracle") for one in methods]
 
 
 def main() -> None:
@@ -109,33 +141,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default="naive,posterior")
     parser.add_argument("--problems", default=PROBLEMS)
+    parser.add_argument("--settings", default="mild,hard")
+    parser.add_argument("--noises", default="0")
+    parser.add_argument("--first", type=int, default=0, help="number of the first repeat, which is its seed")
     parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--running", action="store_true")
     options = parser.parse_args()
-    torch.set_num_threads(1)
     methods = [contender("oracle"), *map(contender, split(options.methods))]
-    print("| setting | method | error near | error anywhere | coverage near | coverage anywhere |")
-    print("|---|---|---:|---:|---:|---:|")
-    for setting in ("mild", "hard"):
-        tables = [
-            (made(find_problem(name), setting, seed), seed)
-            for name in options.problems.split(",")
-            for seed in range(options.repeats)
-        ]
-        results = []
-        for place, (table, seed) in enumerate(tables, 1):
-            print(f"\r{setting}: table {place} of {len(tables)}", end="", file=sys.stderr, flush=True)
-            running = [options.running and one.label != "oracle" for one in methods]
-            results.append([scores(one, table, seed, running=each) for one, each in zip(methods, running, strict=True)])
-        print(file=sys.stderr)
-        found = np.array(results)  # (tables, methods, 4)
-        for i, one in enumerate(methods):
-            cells = []
-            for j in (0, 2):
-                ratio = np.log(found[:, i, j] / found[:, 0, j])
-                cells.append(f"{ratio.mean():.3f} ± {ratio.std(ddof=1) / math.sqrt(len(ratio)):.3f}")
-            cells += [f"{found[:, i, j].mean():.2f}" for j in (1, 3)]
-            print(f"| {setting} | {one.label} | " + " | ".join(cells) + " |", flush=True)
+    print(
+        "| noise | setting | method | error near | error anywhere | coverage near | anywhere | of gaps | score near |"
+    )
+    print("|---|---|---|---:|---:|---:|---:|---:|---:|")
+    for noise in options.noises.split(","):
+        for setting in options.settings.split(","):
+            make = partial(one_table, methods=methods, running=options.running)
+            runs = [
+                joblib.delayed(make)(name, setting, float(noise), seed)
+                for name in options.problems.split(",")
+                for seed in range(options.first, options.first + options.repeats)
+            ]
+            results = []
+            for place, result in enumerate(joblib.Parallel(n_jobs=options.jobs, return_as="generator")(runs), 1):
+                print(f"\rnoise {noise}, {setting}: table {place} of {len(runs)}", end="", file=sys.stderr, flush=True)
+                results.append(result)
+            print(file=sys.stderr)
+            found = np.array(results)  # (tables, methods, 7)
+            for i, one in enumerate(methods):
+                ratios = np.log(found[:, i, [0, 3]] / (found[:, 0, [0, 3]] if i else 1.0))
+                errors = ratios.std(0, ddof=1) / math.sqrt(len(ratios))
+                cells = [f"{ratio:.3f} ± {error:.3f}" for ratio, error in zip(ratios.mean(0), errors, strict=True)]
+                gaps = found[:, i, 6][~np.isnan(found[:, i, 6])]
+                cells += [f"{found[:, i, j].mean():.2f}" for j in (1, 4)]
+                cells += [f"{gaps.mean():.2f}" if len(gaps) else "", f"{found[:, i, 2].mean():.2f}"]
+                print(f"| {noise} | {setting} | {one.label} | " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

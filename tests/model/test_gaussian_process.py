@@ -8,16 +8,16 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from bomi.model.fitting import (
     NOISE_BOUNDS,
     Pairs,
-    exchange,
+    draw_hyper,
+    draw_starts,
     fit,
     grid,
     log_evidence,
     maximize_evidence,
     negative_log_evidence,
-    propose_mode,
     search,
 )
-from bomi.model.gaussian_process import GaussianProcess, robust_cholesky, with_hyper
+from bomi.model.gaussian_process import GaussianProcess, robust_cholesky
 from bomi.model.kernels import AdditiveMatern, SquaredExponential, cross
 
 KERNEL = SquaredExponential()
@@ -119,17 +119,6 @@ def test_fitted_is_the_mean_at_the_rows():
     model = given_parameters(X, y, scale=1.0, length=0.3, noise=0.05)
     for q in range(2):
         torch.testing.assert_close(model.fitted()[q], model.moments(X[q])[0][q], rtol=0, atol=1e-10)
-
-
-def test_a_process_knows_its_own_evidence():
-    X, y = random_table(3)
-    errors = torch.linspace(0, 0.1, len(y), dtype=torch.float64)
-    kernel = AdditiveMatern(tuple(range(X.shape[-1])))
-    hyper = torch.stack([kernel.additive(), 0.5 * kernel.additive()])
-    worlds = torch.cat([X, X.flip(-1)])
-    model = with_hyper(worlds, y, hyper, kernel=kernel, errors=errors)
-    expected = log_evidence(hyper, Pairs(kernel, worlds, errors), y, torch.arange(2))
-    torch.testing.assert_close(model.log_evidence(), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_the_botorch_posterior_has_the_same_moments():
@@ -320,29 +309,65 @@ def two_readings(noise, seed):
     return X, y, maximize_evidence(Pairs(KERNEL, X.expand(2, -1, -1)), y, starts, most=100)
 
 
-@pytest.mark.parametrize("seed", [0, 4, 8])
-@pytest.mark.parametrize("begin", [0, 1])
-def test_worlds_share_themselves_out_among_the_modes_by_their_evidence(seed, begin):
-    X, y, modes = two_readings(0.5, seed)
-    worlds = 300
-    pairs, every = Pairs(KERNEL, X.expand(worlds, -1, -1)), torch.arange(worlds)
-    generator = torch.Generator().manual_seed(0)
-    hyper = modes[begin].expand(worlds, -1)
-    for _ in range(6):
-        hyper = propose_mode(pairs, y, hyper, every, generator)
-    values = -negative_log_evidence(modes, Pairs(KERNEL, X.expand(2, -1, -1)), y)[0]
-    wave = (hyper[:, 1] - modes[0, 1]).abs() < 0.3
-    assert float(wave.double().mean()) == pytest.approx(float(values.softmax(0)[0]), abs=0.15)
+def posterior_on_a_grid(X, y):
+    """Points of a fine grid over log s^2, log l and the log noise, with their posterior probabilities."""
+    low, high = torch.tensor([*KERNEL.bounds(), tuple(map(math.log, NOISE_BOUNDS))], dtype=torch.float64).unbind(-1)
+    axes = [torch.linspace(float(a), float(b), 31, dtype=torch.float64) for a, b in zip(low, high, strict=True)]
+    points = torch.cartesian_prod(*axes)
+    value = log_evidence(points, Pairs(KERNEL, X), y, torch.zeros(len(points), dtype=torch.long))
+    return points, value.softmax(0)
 
 
-def test_a_hopeless_mode_is_left_and_not_visited():
+@pytest.mark.parametrize("noise", [0.2, 1.0])
+def test_hyper_parameters_are_drawn_from_their_posterior(noise):
+    """Of many chains, against a grid: mean, spread and the joint log density."""
+    X, y, _ = two_readings(noise, 1)
+    points, weights = posterior_on_a_grid(X, y)
+    worlds = 400
+    pairs, generator = Pairs(KERNEL, X.expand(worlds, -1, -1)), torch.Generator().manual_seed(0)
+    begin = points[torch.multinomial(weights, worlds, replacement=True, generator=generator)]
+    hyper = draw_hyper(pairs, y, begin, generator, count=25)
+    assert float((hyper != begin).any(-1).double().mean()) > 0.9
+    mean = weights @ points
+    sd = (weights @ (points - mean).square()).sqrt()
+    assert ((hyper.mean(0) - mean).abs() < 4 * sd / math.sqrt(worlds) + 0.1).all()
+    assert ((hyper.std(0) / sd - 1).abs() < 0.2).all()
+    density = log_evidence(points, Pairs(KERNEL, X), y, torch.zeros(len(points), dtype=torch.long))
+    found = log_evidence(hyper, pairs, y, torch.arange(worlds))
+    assert float(found.mean()) == pytest.approx(float(weights @ density), abs=0.35)
+
+
+def test_drawn_hyper_parameters_stay_in_their_ranges():
     X, y, modes = two_readings(0.0, 0)
-    pairs, generator = Pairs(KERNEL, X.expand(50, -1, -1)), torch.Generator().manual_seed(0)
-    for begin in modes:
-        hyper = begin.expand(50, -1)
-        for _ in range(8):
-            hyper = propose_mode(pairs, y, hyper, torch.arange(50), generator)
-        assert ((hyper[:, 1] - modes[0, 1]).abs() < 0.3).all()
+    low, high = torch.tensor([*KERNEL.bounds(), tuple(map(math.log, NOISE_BOUNDS))], dtype=torch.float64).unbind(-1)
+    begin = torch.stack([modes[0], low, high, 2 * high - low])
+    hyper = draw_hyper(Pairs(KERNEL, X.expand(4, -1, -1)), y, begin, torch.Generator().manual_seed(0), count=20)
+    assert (hyper >= low).all()
+    assert (hyper <= high).all()
+
+
+@pytest.mark.parametrize("seed", [0, 4, 8])
+def test_a_wave_and_noise_begin_side_by_side_as_often_as_they_explain_the_outcomes(seed):
+    """Against draws from the prior, each with its likelihood as weight."""
+    X, y, _ = two_readings(0.5, seed)
+    kernel, generator, count = AdditiveMatern((0,)), torch.Generator().manual_seed(0), 40_000
+    low, high = map(math.log, NOISE_BOUNDS)
+    drawn = torch.randn(count, 5, generator=generator, dtype=torch.float64)
+    drawn = drawn * torch.tensor([1, 2, 1, 1, 0]) + torch.tensor([0, 0, math.log(0.3), math.log(0.3), 0])
+    drawn[:, -1] = low + (high - low) * torch.rand(count, generator=generator, dtype=torch.float64)
+    pairs, one = Pairs(kernel, X), torch.zeros(count, dtype=torch.long)
+    middle = torch.tensor([0, 0, math.log(0.3), math.log(0.3), 0], dtype=torch.float64)
+    of_the_noise = kernel.log_prior(torch.cat([middle[:-1].expand(count, -1), drawn[:, -1:]], -1))[0]
+    weights = (log_evidence(drawn, pairs, y, one) - kernel.log_prior(drawn)[0] + of_the_noise).softmax(0)
+    expected = float(weights[drawn[:, -1] > math.log(0.05)].sum())
+    hyper = draw_starts(pairs, y, 400, generator)
+    assert float((hyper[:, -1] > math.log(0.05)).double().mean()) == pytest.approx(expected, abs=0.2)
+
+
+def test_no_draw_begins_where_it_is_hopeless():
+    X, y, _ = two_readings(0.0, 0)
+    hyper = draw_starts(Pairs(KERNEL, X), y, 100, torch.Generator().manual_seed(0))
+    assert (hyper[:, -1] < math.log(0.05)).all()
 
 
 @pytest.mark.parametrize("kernel", [KERNEL, AdditiveMatern((0, 1, 2))])
@@ -352,11 +377,11 @@ def test_the_grid_has_the_evidence_of_its_points(kernel, errors):
     generator = torch.Generator().manual_seed(0)
     X = torch.rand(2, 20, 3, generator=generator, dtype=torch.float64)
     columns = torch.randn(20, 4, generator=generator, dtype=torch.float64)
-    value, points = grid(Pairs(kernel, X, errors), columns, worlds=torch.tensor([1, 0]))
+    value, points = grid(Pairs(kernel, X, errors), columns)
     assert value.shape == (3 * len(kernel.starts()), 2, 4)
-    for w, world in enumerate((1, 0)):
+    for world in range(2):
         for c, y in enumerate(columns.T):
-            for found, point in list(zip(value[:, w, c], points[:, w, c], strict=True))[::5]:
+            for found, point in list(zip(value[:, world, c], points[:, world, c], strict=True))[::5]:
                 scaled = None if errors is None else errors * point[0].exp()
                 pairs = Pairs(kernel, X[world : world + 1], scaled)
                 alone, _ = negative_log_evidence(point[None], pairs, y)
@@ -365,20 +390,15 @@ def test_the_grid_has_the_evidence_of_its_points(kernel, errors):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_rugged_outcome_is_not_called_noise(seed):
+def test_most_worlds_do_not_call_a_rugged_outcome_noise(seed):
     """Narrow peaks all over, and rows that crowd around one of them, as an optimizer leaves them."""
     generator = torch.Generator().manual_seed(seed)
     crowd = 0.4 + 0.03 * torch.randn(60, 4, generator=generator, dtype=torch.float64)
     X = torch.cat([torch.rand(40, 4, generator=generator, dtype=torch.float64), crowd])
     y = torch.asinh(20 * torch.cos(2 * math.pi * X / 0.05).prod(-1))
     targets, pairs = (y - y.mean()) / y.std(), Pairs(ADDITIVE, X[None])
-    explained = search(ADDITIVE, X[None], targets, most=60)
-    noise = torch.tensor([[-3.0, 0.0, *[math.log(0.4)] * 4, *[math.log(0.8)] * 4, -0.05]], dtype=torch.float64)
-    called_noise = maximize_evidence(pairs, targets, noise, most=60)
-    assert called_noise[0, -1].exp() > 0.5
-    assert explained[0, -1].exp() < 0.01
-    behind, ahead = (negative_log_evidence(each, pairs, targets)[0] for each in (called_noise, explained))
-    assert behind - ahead > 10
+    drawn = draw_starts(pairs, targets, 200, generator)
+    assert float((drawn[:, -1].exp() < 0.02).double().mean()) > 0.5
 
 
 def test_an_outcome_that_does_not_repeat_is_called_noise():
@@ -387,22 +407,3 @@ def test_an_outcome_that_does_not_repeat_is_called_noise():
     y = torch.randn(60, generator=generator, dtype=torch.float64)
     hyper = search(ADDITIVE, X[None], (y - y.mean()) / y.std(), most=60)
     assert hyper[0, -1].exp() > 0.5
-
-
-def test_what_one_world_has_found_all_soon_know():
-    X, y, modes = two_readings(0.0, 0)  # the first of them far ahead
-    pairs, generator = Pairs(KERNEL, X.expand(5, -1, -1)), torch.Generator().manual_seed(0)
-    hyper = torch.cat([modes[:1], modes[1:].expand(4, -1)])
-    for _ in range(5):
-        hyper = exchange(pairs, y, hyper, generator)
-    assert torch.equal(hyper, modes[:1].expand(5, -1))
-
-
-def test_of_two_readings_that_are_alike_worlds_keep_both():
-    X, y, modes = two_readings(0.0, 0)
-    pairs, generator = Pairs(KERNEL, X.expand(400, -1, -1)), torch.Generator().manual_seed(0)
-    near = modes[0] + torch.tensor([[0.0, 0.0, 0.0], [1e-6, 0.0, 0.0]], dtype=torch.float64)
-    hyper = near[torch.arange(400) % 2]
-    for _ in range(10):
-        hyper = exchange(pairs, y, hyper, generator)
-    assert 0.3 < float((hyper == near[0]).all(-1).double().mean()) < 0.7

@@ -1,4 +1,4 @@
-"""When chains are continued, begun anew or restarted, and what they remember."""
+"""When chains are continued or begun anew, and what they remember."""
 
 import dataclasses
 import math
@@ -9,11 +9,8 @@ import torch
 from bomi.impute.completed import Explained
 from bomi.impute.table import Table
 from bomi.impute.transform import Transform
-from bomi.model.gaussian_process import with_hyper
-from bomi.model.kernels import AdditiveMatern
 from bomi.posterior import imputer, policy
 from bomi.posterior.imputer import Chains, Posterior
-from bomi.posterior.policy import RESTART_GAIN
 from bomi.space import Space
 
 SPACE = Space({"a": (0, 1), "b": (0, 1)})
@@ -26,24 +23,21 @@ def rng(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def table_of(rows, gaps=3, *, stuck=False):
-    """A smooth outcome, some rows with a gap; where it is stuck, all was asked for and the first row is the best."""
+def table_of(rows, gaps=3):
+    """A smooth outcome, some rows with a gap."""
     X = torch.rand(rows, 2, generator=rng(), dtype=torch.float64)
     y = torch.sin(4 * X[:, 0]) + X[:, 1]
     inputs = X.clone()
     for i in range(1, gaps + 1):
         inputs[i, i % 2] = torch.nan
-    if stuck:
-        y = torch.cat([y[:1] + 5, y[1:]])
-    asked = X if stuck else torch.full_like(X, NAN)
-    return Table(SPACE, inputs, asked, y, keys=tuple(range(100, 100 + rows)))
+    return Table(SPACE, inputs, torch.full_like(X, NAN), y, keys=tuple(range(100, 100 + rows)))
 
 
-def chains_of(table, *, worlds=2, transforms=IDENTITY, settled=0, hyper=True):
+def chains_of(table, *, worlds=2, transforms=IDENTITY, hyper=True):
     """Chains that are there, whatever they explain."""
     inputs = table.inputs.nan_to_num(nan=0.5).repeat(worlds, 1, 1)
     theta = torch.zeros(worlds, 7, dtype=torch.float64) if hyper else None
-    return Chains(table.transformed(transforms), tuple(transforms), inputs, theta, settled)
+    return Chains(table.transformed(transforms), tuple(transforms), inputs, theta)
 
 
 # --- rows are known by their keys -------------------------------------------------------------------------------------
@@ -76,22 +70,15 @@ def counted(monkeypatch):
 
     monkeypatch.setattr(policy, "choose_transforms", choose_transforms)
     monkeypatch.setattr(Posterior, "_draw", draw)
-    monkeypatch.setattr(Posterior, "_learned", lambda self, chains: chains)
+    monkeypatch.setattr(Posterior, "_learned", lambda self, chains, rng: chains)
     return chosen, drawn
 
 
-@pytest.mark.parametrize(
-    ("rows", "before", "settled", "times"),
-    [(15, 14, 0, 1), (16, 15, 0, 0), (19, 18, 0, 0), (17, 14, 0, 1), (15, 14, 15, 1), (15, 14, 16, 0)],
-)
-def test_a_transform_is_chosen_again_every_fifth_row_unless_a_restart_has_settled_it(
-    counted, rows, before, settled, times
-):
+@pytest.mark.parametrize(("rows", "before", "times"), [(15, 14, 1), (16, 15, 0), (19, 18, 0), (17, 14, 1)])
+def test_a_transform_is_chosen_again_every_fifth_row(counted, rows, before, times):
     chosen, drawn = counted
-    state = chains_of(table_of(before), settled=settled)
-    after = Posterior().step(state, table_of(rows), rng())
+    Posterior().step(chains_of(table_of(before)), table_of(rows), rng())
     assert len(chosen) == times
-    assert after.settled == settled
     ((transforms, _, hyper),) = drawn
     assert policy.alike(transforms, [WARPED]) == bool(times)
     assert hyper == (not times)  # those of another warp are useless
@@ -129,93 +116,6 @@ def test_a_process_with_too_few_rows_begins_anew(counted):
     assert counted[0][0] == (16, None)
 
 
-# --- restarts ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def judged(monkeypatch):
-    """Restarts with given evidence: of the chains so far, of those on the identity scale, and of their control."""
-    evidence = {}
-    monkeypatch.setattr(imputer, "_log_evidence", lambda chains, table: evidence[chains.settled])
-
-    def slowly(self, table, transforms, rng):
-        identity = policy.alike(transforms, [Transform()])
-        return chains_of(table, transforms=transforms, settled=-1 if identity else -2)
-
-    monkeypatch.setattr(Posterior, "_slowly", slowly)
-
-    def restarted(found, chains, control, table=None):
-        evidence.update({-1: found, 0: chains, -2: control})
-        table = table_of(12, stuck=True) if table is None else table
-        state = chains_of(table, transforms=(WARPED,))
-        after = Posterior()._restarted(state, table, rng())
-        return after is not state, after
-
-    return restarted
-
-
-def test_a_restart_must_explain_far_more_than_the_chains_and_than_a_control_drawn_with_the_same_care(judged):
-    gain = RESTART_GAIN
-    assert gain == 5
-    assert judged(100, 100 - gain, 100 - gain)[0]
-    assert not judged(100, 100 - gain + 0.1, 0)[0]
-    assert not judged(100, 0, 100 - gain + 0.1)[0]  # on the old scale, time would have done as well
-
-
-def test_what_a_restart_has_settled_stays_for_as_long_as_patience_lasts(judged):
-    taken, after = judged(100, 0, 0)
-    assert taken
-    assert after.settled == 12 + 2 * 2
-    assert policy.alike(after.transforms, [Transform()])
-
-
-def test_a_table_that_is_not_stuck_is_not_restarted(judged):
-    assert not judged(100, 0, 0, table_of(12))[0]  # nothing was asked for
-    assert not judged(100, 0, 0, table_of(12, 0, stuck=True))[0]  # no gaps
-    assert not judged(100, 0, 0, table_of(151, stuck=True))[0]  # too long
-    assert judged(100, 0, 0, table_of(150, stuck=True))[0]
-
-
-def test_an_identity_scale_is_not_restarted_on_itself(judged):
-    table = table_of(12, stuck=True)
-    state = chains_of(table)
-    assert Posterior()._restarted(state, table, rng()) is state
-
-
-def test_a_running_process_is_restarted_when_patience_has_run_out_for_the_1st_2nd_4th_time():
-    due = [n for n in range(1, 70) if policy.restart_is_due(_since(n))]
-    assert due == [4, 8, 16, 32, 64]
-
-
-def _since(evaluations):
-    table = table_of(5)
-    table.__dict__["evaluations_since_improvement"] = evaluations
-    return table
-
-
-def test_a_step_restarts_only_when_it_is_due(counted, monkeypatch):
-    asked = []
-    monkeypatch.setattr(Posterior, "_restarted", lambda self, chains, table, rng: asked.append(len(table)) or chains)
-    state = chains_of(table_of(11))
-    for rows in range(3, 12):  # the first is the best: 2 to 10 evaluations since
-        Posterior().step(state, table_of(rows, 2, stuck=True), rng())
-    assert asked == [5, 9]
-
-
-def test_the_evidence_of_chains_is_a_density_of_the_outcomes_as_they_were_told():
-    """On the scale of a transform, times its slope: by differences, and in the middle one of the worlds."""
-    table = table_of(8)
-    transforms = (Transform(0.2, 1.5, 0.3, 0.7, warp=2.0),)
-    inputs = torch.rand(3, 8, 2, generator=rng(1), dtype=torch.float64)
-    hyper = torch.randn(3, 7, generator=rng(2), dtype=torch.float64) * 0.3 - 1
-    chains = Chains(table.transformed(transforms), transforms, inputs, hyper)
-    (transform,), (y,), step = transforms, table.outcomes, 1e-6
-    slope = (transform.to_targets(y + step) - transform.to_targets(y - step)) / (2 * step)
-    model = with_hyper(inputs, transform.to_targets(y), hyper, kernel=AdditiveMatern((0, 1)))
-    expected = sorted((model.log_evidence() + slope.log().sum()).tolist())[1]
-    assert imputer._log_evidence(chains, table) == pytest.approx(expected, abs=1e-6)
-
-
 # --- worlds and draws -------------------------------------------------------------------------------------------------
 
 
@@ -223,17 +123,6 @@ def test_the_evidence_of_chains_is_a_density_of_the_outcomes_as_they_were_told()
 def test_a_smaller_table_gets_more_worlds(rows, worlds):
     assert Posterior()._count(table_of(rows)) == worlds
     assert Posterior(worlds=7)._count(table_of(rows)) == 7
-
-
-def test_a_restart_draws_five_worlds_at_most():
-    seen = []
-    table = table_of(12)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(imputer, "restart", lambda table, known, priors, rng: seen.append(len(priors.cdf)) or 1 / 0)
-        for worlds in (None, 2):
-            with pytest.raises(ZeroDivisionError):
-                Posterior(worlds=worlds)._slowly(table, (Transform(),), rng())
-    assert seen == [5, 2]
 
 
 def test_draws_are_whole_rounds_of_the_worlds_each_with_its_own_process():
@@ -274,7 +163,9 @@ def test_a_transform_is_chosen_by_one_world_after_another_and_spares_the_best_wh
     assert inputs[1, 1] == 7 % 3
     assert torch.equal(inputs[3:], table.inputs[3:])
     assert not keep
-    policy.choose_transforms(table_of(7, 2, stuck=True))
+    stuck = table_of(7, 2)
+    stuck.__dict__["evaluations_since_improvement"] = stuck.patience
+    policy.choose_transforms(stuck)
     inputs, keep = seen.pop()
     assert inputs[1, 1].isnan()
     assert keep

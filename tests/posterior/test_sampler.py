@@ -371,15 +371,15 @@ def wavy(rows, space, generator, gaps=0.4):
     return X, table_of(space, inputs, (y - y.mean()) / y.std())
 
 
-def test_recorded_cells_stay_and_a_table_without_gaps_is_one_world():
+def test_recorded_cells_stay_and_a_table_without_gaps_is_the_same_in_every_world():
     generator = torch.Generator().manual_seed(0)
     X, table = wavy(20, square(2), generator)
     completed = drawn(table, generator, worlds=5)
     assert completed.inputs.shape == (5, 20, 2)
     recorded = ~table.inputs.isnan()
     assert (completed.inputs[:, recorded] == table.inputs[recorded]).all()
-    whole = drawn(dataclasses.replace(table, inputs=X), generator)
-    assert torch.equal(whole.inputs, X[None])
+    whole = drawn(dataclasses.replace(table, inputs=X), generator, worlds=5)
+    assert torch.equal(whole.inputs, X.expand(5, -1, -1))
 
 
 def test_draws_given_the_outcome_are_closer_than_the_prior():

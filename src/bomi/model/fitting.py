@@ -21,6 +21,9 @@ from bomi.model.kernels import Kernel, SquaredExponential
 
 NOISE_BOUNDS = (1e-6, 1.0)
 STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
+NOISE_LEVELS = 8  # between the bounds, at which a draw may begin
+LEAPFROGS = 8  # steps of a move of Hamiltonian Monte Carlo
+STEP_SIZES = (0.03, 0.3)  # of them, in log hyper-parameters
 BEHIND = 30.0  # in log evidence: a start so far behind the best one is not tried
 
 
@@ -45,36 +48,56 @@ def search(
     return maximize_evidence(pairs, targets, starts, most=most, worlds=worlds)
 
 
-def propose_mode(pairs: Pairs, targets: Tensor, hyper: Tensor, worlds: Tensor, generator: torch.Generator) -> Tensor:
-    """Hyper-parameters of some worlds after a visit to another mode, from which each may come back.  (w, k + 1)
+def draw_hyper(pairs: Pairs, targets: Tensor, hyper: Tensor, generator: torch.Generator, *, count: int = 1) -> Tensor:
+    """Hyper-parameters after `count` moves of Hamiltonian Monte Carlo in each world.  (Q, k + 1)
 
-    L-BFGS starts from any point that is not hopelessly behind. So worlds share themselves out among the modes, by their
-    evidence and by how many starts lead there.
+    A move is LEAPFROGS steps of one random size, and is accepted or refused as a whole; a hyper-parameter bounces back
+    from the ends of its range (Neal 2011).
     """
-    starts, _ = _starts(pairs, targets, keep=1, worlds=worlds, generator=generator)
-    there = maximize_evidence(pairs, targets, starts, most=20, worlds=worlds)
-    return _either(pairs, targets, hyper, there, worlds, generator)
+    low, high = _box(pairs.kernel)
+    here = hyper.cpu().clamp(low, high)
+    value, slope = _on_cpu(negative_log_evidence(here, pairs, targets))
+    smallest, largest = map(math.log, STEP_SIZES)
+    for _ in range(count):
+        place, chance = torch.rand(2, len(here), 1, generator=generator, dtype=torch.float64)
+        size = torch.exp(smallest + place * (largest - smallest))
+        start = torch.randn(here.shape, generator=generator, dtype=torch.float64)
+        there, momentum, loss, steep = here, start, value, slope
+        for _ in range(LEAPFROGS):
+            momentum = momentum - size / 2 * steep
+            there = there + size * momentum
+            outside = (there < low) | (there > high)
+            there = torch.where(outside, 2 * there.clamp(low, high) - there, there).clamp(low, high)
+            momentum = torch.where(outside, -momentum, momentum)
+            loss, steep = _on_cpu(negative_log_evidence(there, pairs, targets))
+            momentum = momentum - size / 2 * steep
+        energy = loss - value + 0.5 * (momentum.square() - start.square()).sum(-1)
+        moved = chance[:, 0].log() < -energy  # not where it is NaN
+        here, slope = torch.where(moved[:, None], there, here), torch.where(moved[:, None], steep, slope)
+        value = torch.where(moved, loss, value)
+    return here
 
 
-def exchange(pairs: Pairs, targets: Tensor, hyper: Tensor, generator: torch.Generator) -> Tensor:
-    """Hyper-parameters after every world has tried those of another: what one has found, all soon know.  (Q, k + 1)"""
-    shift = int(torch.randint(1, len(hyper), (), generator=generator))
-    return _either(pairs, targets, hyper, hyper.roll(shift, 0), torch.arange(len(hyper)), generator)
+def _on_cpu(parts: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    return parts[0].cpu(), parts[1].cpu()
 
 
-def _either(
-    pairs: Pairs, targets: Tensor, here: Tensor, there: Tensor, worlds: Tensor, generator: torch.Generator
-) -> Tensor:
-    """A world stays there with probability 1 / (1 + exp(-gain)), gain in log evidence (Barker 1965).  (w, k + 1)"""
-    chance = torch.rand(len(worlds), generator=generator, dtype=torch.float64)
-    differ = (here != there).any(-1).nonzero()[:, 0]  # the others have nothing to choose
-    if len(differ) == 0:
-        return here
-    some, chosen = worlds[differ], here.clone()
-    one, other = here[differ], there[differ]
-    gain = log_evidence(other, pairs, targets, some) - log_evidence(one, pairs, targets, some)
-    chosen[differ] = torch.where((torch.logit(chance[differ]) < gain)[:, None], other, one)
-    return chosen
+def draw_starts(pairs: Pairs, targets: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Hyper-parameters to begin with, from the posterior of the noise.  (count, k + 1)
+
+    At each of several levels of the noise, L-BFGS finds the best other hyper-parameters; a draw picks a level by the
+    posterior density there. So "noise" and "short lengths" begin side by side, each as often as it explains the
+    outcomes.  pairs: of one world
+    """
+    starts = pairs.kernel.starts()
+    least, most = map(math.log, NOISE_BOUNDS)
+    levels = torch.linspace(least, most, NOISE_LEVELS, dtype=torch.float64)
+    every = torch.cat([starts.repeat(NOISE_LEVELS, 1), levels.repeat_interleave(len(starts))[:, None]], -1)
+    one = torch.zeros(len(every), dtype=torch.long)
+    value = log_evidence(every, pairs, targets, one).unflatten(0, (NOISE_LEVELS, -1))
+    best = every.unflatten(0, value.shape)[torch.arange(NOISE_LEVELS), value.argmax(-1)]
+    found, loss = _maximize(pairs, targets, best, one[:NOISE_LEVELS], most=15, hold_noise=True)
+    return found[torch.multinomial((loss.min() - loss).exp(), count, replacement=True, generator=generator)]
 
 
 class Pairs:
@@ -113,6 +136,13 @@ class Pairs:
         return half[:, self.place]
 
 
+def _box(kernel: Kernel) -> tuple[Tensor, Tensor]:
+    """The least and the largest log hyper-parameters, that of the noise last.  (k + 1,), (k + 1,)"""
+    bounds = [*kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
+    low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
+    return low, high
+
+
 def maximize_evidence(
     pairs: Pairs, targets: Tensor, starts: Tensor, *, most: int, worlds: Tensor | None = None
 ) -> Tensor:
@@ -120,22 +150,31 @@ def maximize_evidence(
 
     starts: (r, k + 1), worlds: (r,) of each start, by default one in each -> (Q, k + 1), by world
     """
-    bounds = [*pairs.kernel.bounds(), tuple(map(math.log, NOISE_BOUNDS))]
-    low, high = torch.tensor(bounds, dtype=torch.float64).unbind(-1)
     where = torch.arange(len(starts)) if worlds is None else worlds
-    own = pairs.select(where)
+    found, value = _maximize(pairs, targets, starts, where, most=most)
+    best = [torch.where(where == world, value, torch.inf).argmin() for world in where.unique()]
+    return found[torch.stack(best)]
+
+
+def _maximize(
+    pairs: Pairs, targets: Tensor, starts: Tensor, worlds: Tensor, *, most: int, hold_noise: bool = False
+) -> tuple[Tensor, Tensor]:
+    """What L-BFGS reaches from each start, and the negative log evidence there.  (r, k + 1), (r,)"""
+    low, high = _box(pairs.kernel)
+    own = pairs.select(worlds)
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         value, gradient = negative_log_evidence(torch.from_numpy(flat), own, targets, torch.tensor(batch_indices))
+        if hold_noise:
+            gradient[:, -1] = 0.0
         return value.cpu().numpy(), gradient.cpu().numpy()
 
     flat = starts.cpu().clamp(low, high).numpy()
+    bounds = list(zip(low.tolist(), high.tolist(), strict=True))
     found, values, _ = fmin_l_bfgs_b_batched(
         loss, flat, bounds=bounds, maxiter=most, factr=None, ftol=1e-6, pass_batch_indices=True
     )
-    value = torch.as_tensor(np.asarray(values))
-    best = [torch.where(where == world, value, torch.inf).argmin() for world in where.unique()]
-    return torch.from_numpy(np.asarray(found))[torch.stack(best)]
+    return torch.from_numpy(np.asarray(found)), torch.as_tensor(np.asarray(values))
 
 
 def negative_log_evidence(
@@ -174,43 +213,34 @@ def _factorized(half: Tensor, parameters: Tensor, pairs: Pairs, targets: Tensor)
     return misfit(y.squeeze(-1), alpha.squeeze(-1), L), L, alpha
 
 
-def _starts(
-    pairs: Pairs, targets: Tensor, *, keep: int, worlds: Tensor | None = None, generator: torch.Generator | None = None
-) -> tuple[Tensor, Tensor]:
+def _starts(pairs: Pairs, targets: Tensor, *, keep: int) -> tuple[Tensor, Tensor]:
     """Points of the grid to start from: at most `keep` in a world, and none that is hopelessly behind its best.
 
     The best ones of every noise level come first: what is called noise and what is explained are different modes, and
-    L-BFGS takes the one further than the other. With a generator it is any of them.
+    L-BFGS takes the one further than the other.
     -> (r, k + 1), (r,) the world of each
     """
-    worlds = torch.arange(len(pairs)) if worlds is None else worlds
-    value, points = (part.squeeze(2) for part in grid(pairs, targets[:, None], worlds=worlds))  # (g, Q), (g, Q, k + 1)
+    value, points = (part.squeeze(2) for part in grid(pairs, targets[:, None]))  # (g, Q), (g, Q, k + 1)
     hopeful = value > value.amax(0) - BEHIND
-    if generator is not None:
-        order = torch.rand(value.shape, generator=generator, dtype=torch.float64)
-    else:
-        levels = value.unflatten(0, (-1, len(STARTING_NOISES)))
-        rank = levels.argsort(0, descending=True).argsort(0).flatten(0, 1)  # within its noise level
-        order = rank - torch.sigmoid(value - value.amax(0))
+    levels = value.unflatten(0, (-1, len(STARTING_NOISES)))
+    rank = levels.argsort(0, descending=True).argsort(0).flatten(0, 1)  # within its noise level
+    order = rank - torch.sigmoid(value - value.amax(0))
     first = torch.where(hopeful, order, torch.inf).argsort(0)[:keep]
     kept, place = hopeful.gather(0, first).nonzero().unbind(-1)
-    return points[first[kept, place], place], worlds[place]
+    return points[first[kept, place], place], place
 
 
-def grid(
-    pairs: Pairs, targets: Tensor, *, noises: Sequence[float] = STARTING_NOISES, worlds: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
+def grid(pairs: Pairs, targets: Tensor, *, noises: Sequence[float] = STARTING_NOISES) -> tuple[Tensor, Tensor]:
     """log p(y, theta) at the kernel's starting points crossed with noise levels, each at the scale that y likes best.
 
     For K = s^2 C that is s^2 = y^T C^-1 y / n; known errors are scaled along. The Cholesky factors serve several
     columns y.  targets: (n, c) -> (g, Q, c), (g, Q, c, k + 1)
     """
-    prepared = pairs.prepared if worlds is None else pairs.of(worlds)
-    n, count = len(targets), len(prepared[0])
+    n, count = len(targets), len(pairs)
     shares = targets.new_tensor(noises)[:, None]  # (N, 1)
     values, points = [], []
     for start in pairs.kernel.starts().to(targets.device):
-        C = pairs.matrix(pairs.kernel.evaluate(start.expand(count, -1), prepared))
+        C = pairs.matrix(pairs.kernel.evaluate(start.expand(count, -1), pairs.prepared))
         L = robust_cholesky(C + torch.diag_embed((shares + pairs.errors).expand(-1, n))[:, None])  # (N, Q, n, n)
         white = torch.linalg.solve_triangular(L, targets.expand(*L.shape[:2], -1, -1), upper=False)
         scale = (white.square().sum(-2) / n).clamp_min(1e-10).log()  # (N, Q, c)

@@ -102,10 +102,6 @@ class GaussianProcess(Model):
         """Posterior mean of f at each world's own rows: y - (noise + errors) alpha.  (Q, n)"""
         return (self.targets - self.variances * self.alpha).cpu()
 
-    def log_evidence(self) -> Tensor:
-        """log p(y | theta) + log p(theta) of each world.  (Q,)"""
-        return self.kernel.log_prior(self.hyper)[0] - misfit(self.targets, self.alpha, self.L).cpu()
-
     def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
         """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
         x = self._place(X)

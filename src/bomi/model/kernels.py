@@ -20,7 +20,7 @@ from torch.autograd.function import once_differentiable
 
 STRIP = 300_000  # numbers a thread prepares at a time, for all columns of a strip of a matrix: what its cache holds
 GPU_STRIP = 32_000_000
-NOISE = (-7.5, 1.0)  # middle and spread of the log noise variance's prior
+NOISE = (-6.0, 1.5)  # middle and spread of the log noise variance's prior
 TAILS = 3.0  # degrees of freedom by which one length differs from the others
 
 Prepared: TypeAlias = tuple[Tensor, ...]
@@ -182,7 +182,7 @@ class AdditiveMatern:
     logit w ~ N(0, 2^2), and parameters are alike until the data say otherwise: the mean of log l is N(log 0.3, 1), that
     of log h N(log(0.3 sqrt(p)), 1), and each differs from its mean by Student's t with 3 degrees of freedom times 0.4,
     whose heavy tails let a parameter be quite unlike the others. The log noise variance of outcomes scaled to variance
-    1 is like N(-7.5, 1) above -7.5, flat below: what can be explained is not called noise.
+    1 is like N(-6, 1.5^2) above -6, flat below: "all of it is noise" is as unlikely as "all of it is rugged".
 
     groups: the parameter that each column of the cube belongs to.
     """
@@ -208,12 +208,6 @@ class AdditiveMatern:
         return torch.tensor(
             [[0.0, weight, *[length] * p, *[length + root] * p] for weight, length in ladder], dtype=torch.float64
         )
-
-    def additive(self) -> Tensor:
-        """The middle of the prior, except that it is all but additive; the log noise variance last.  (k + 1,)"""
-        p, middle = self.parameters, math.log(self.length)
-        values = [0.0, 3.0, *[middle] * p, *[middle + 0.5 * math.log(p)] * p, NOISE[0]]
-        return torch.tensor(values, dtype=torch.float64)
 
     def log_prior(self, hyper: Tensor) -> tuple[Tensor, Tensor]:
         """Normals, that of the noise flat below its middle, and lengths like one another.  (Q,), (Q, k + 1)"""

@@ -20,61 +20,33 @@ from bomi.posterior.sampler import kernel_of
 
 LEAST_NOISE = 1e-5  # of the kernel's scale
 WARM_NOISE = 0.1  # variance from which the noise is lowered while chains begin
-OTHER_MODES_EVERY = 5  # rows, between proposals of other modes
-IN_TURNS = 64  # rows, above which the worlds take turns in learning
 
 
-def search_hyper(table: Table, inputs: Tensor, *, steps: int = 20, keep: int = 3) -> Tensor:
-    """From nothing: the best of a grid, and L-BFGS from there.  inputs: (Q, n, d)"""
+def draw_hyper(table: Table, inputs: Tensor, hyper: Tensor, rng: torch.Generator, *, count: int = 1) -> Tensor:
+    """Drawn on by `count` moves in every world.
+
+    Those of a table of more rows than can be swept were learned from its anchors, and stay.
+    """
+    kernel = kernel_of(table)
+    found = []
+    for part in _each(table, explained(table, inputs, hyper)):
+        if part.inputs.shape[1] > LARGE:
+            found.append(part.hyper)
+            continue
+        pairs = Pairs(kernel, part.inputs, part.errors)
+        found.append(fitting.draw_hyper(pairs, part.targets, part.hyper, rng, count=count))
+    return torch.cat(found)
+
+
+def start_hyper(table: Table, inputs: Tensor, worlds: int, rng: torch.Generator) -> Tensor:
+    """From nothing, for so many worlds, each a draw of its own.  inputs: (1, n, d)"""
     kernel = kernel_of(table)
     return torch.cat(
         [
-            fitting.search(kernel, part.inputs, part.targets, most=steps, keep=keep, errors=part.errors)
+            fitting.draw_starts(Pairs(kernel, part.inputs, part.errors), part.targets, worlds, rng)
             for part in _each(table, Completed(inputs, table.targets, errors=table.errors).to(_device(table)))
         ]
     )
-
-
-def improve_hyper(table: Table, inputs: Tensor, hyper: Tensor, *, steps: int) -> Tensor:
-    """After some steps of L-BFGS."""
-    kernel = kernel_of(table)
-    return torch.cat(
-        [
-            fitting.maximize_evidence(Pairs(kernel, part.inputs, part.errors), part.targets, part.hyper, most=steps)
-            for part in _each(table, explained(table, inputs, hyper))
-        ]
-    )
-
-
-def relearn_hyper(table: Table, inputs: Tensor, hyper: Tensor) -> Tensor:
-    """A few steps better than before, in a large table for one world at a time, each in its turn.
-
-    Every world also tries the hyper-parameters of another, and now and then another mode of its own. Those of a table
-    of more rows than can be swept were learned from its anchors, and stay.
-    """
-    kernel = kernel_of(table)
-    return torch.cat(
-        [
-            _relearned(Pairs(kernel, part.inputs, part.errors), part) if part.inputs.shape[1] <= LARGE else part.hyper
-            for part in _each(table, explained(table, inputs, hyper))
-        ]
-    )
-
-
-def _relearned(pairs: Pairs, part: Explained) -> Tensor:
-    """Those of one outcome.  (Q, k + 1)"""
-    worlds, rows = part.inputs.shape[:2]
-    visit = rows % OTHER_MODES_EVERY == 0
-    place = rows // OTHER_MODES_EVERY if visit else rows  # so that every world has its turn in both
-    turn = torch.arange(worlds) if rows <= IN_TURNS else torch.tensor([place % worlds])
-    rng = torch.Generator().manual_seed(rows)
-    hyper = part.hyper
-    if worlds > 1:
-        hyper = fitting.exchange(pairs, part.targets, hyper, rng)
-    own = hyper[turn]
-    if visit:
-        own = fitting.propose_mode(pairs, part.targets, own, turn, rng)
-    return hyper.index_copy(0, turn, fitting.maximize_evidence(pairs, part.targets, own, most=10, worlds=turn))
 
 
 def explained(table: Table, inputs: Tensor, hyper: Tensor) -> Explained:

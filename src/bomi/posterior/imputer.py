@@ -15,17 +15,17 @@ from bomi.errors import MethodError
 from bomi.impute.completed import Completed, Explained
 from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
-from bomi.model.surrogates import AdditiveGP
 from bomi.posterior import policy
 from bomi.posterior.anchors import choose_anchors, draw_given
 from bomi.posterior.codes import from_codes, to_codes
-from bomi.posterior.hyper import explained, of_worlds, relearn_hyper, search_hyper, temper
+from bomi.posterior.hyper import draw_hyper, explained, of_worlds, start_hyper, temper
 from bomi.posterior.sampler import inverse_of, prior_of, sweep, take
-from bomi.posterior.starts import ENOUGH, cold_start, restart, warm_start
+from bomi.posterior.starts import ENOUGH, cold_start, warm_start
 
 WORLDS = (5, 20)  # at least and at most
 ROWS_OF_WORLDS = 1000  # in all worlds together, between these
 DRAWS_OF_LARGE = 20  # at most, of the gaps of a large table
+FIRST_MOVES = 4  # of hyper-parameters, from nothing
 LEAST_ROWS = 2  # with an outcome, to learn anything from
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,6 @@ class Chains:
     transforms: tuple[Transform, ...]  # of each outcome
     inputs: Tensor  # (Q, n, d)
     hyper: Tensor | None  # (m Q, k + 1); None while there are too few rows
-    settled: int = 0  # how many rows there are to be before another transform is thought of
 
     def continued(self, table: Table) -> Tensor:
         """The worlds for another state of the table: NaN in the rows that are new.  (Q, n, d)"""
@@ -80,14 +79,14 @@ class Posterior:
             better = policy.choose_transforms(table, chains.inputs)
             if not policy.alike(better, chains.transforms):
                 chains = self._draw(table, better, rng, chains.inputs)
-        return self._restarted(self._learned(chains), table, rng)
+        return self._learned(chains, rng)
 
     def step(self, state: Chains, table: Table, rng: torch.Generator) -> Chains:
         """A warm start: new rows are drawn first, then all are swept, then the processes are learned a little more."""
         if state.hyper is None:
             return self.init(table, rng)
         worlds = state.continued(table)
-        if policy.choice_is_due(len(table), len(state.table)) and len(table) >= state.settled:
+        if policy.choice_is_due(len(table), len(state.table)):
             transforms = policy.choose_transforms(table, worlds)
         else:
             transforms = policy.same_transforms(table, state.transforms)
@@ -95,9 +94,7 @@ class Posterior:
         if not policy.alike(transforms, state.transforms):
             hyper = None  # those of another warp are useless
             logger.info("after %d rows outcomes are warped by %s", len(table), [one.warp for one in transforms])
-        chains = replace(self._draw(table, transforms, rng, worlds, hyper), settled=state.settled)
-        chains = self._learned(chains)
-        return self._restarted(chains, table, rng) if policy.restart_is_due(table) else chains
+        return self._learned(self._draw(table, transforms, rng, worlds, hyper), rng)
 
     def completed(self, state: Chains) -> Completed:
         """The worlds with their processes; without these while there are too few rows."""
@@ -150,8 +147,10 @@ class Posterior:
     ) -> tuple[Tensor, Tensor | None]:
         """Completed inputs with the hyper-parameters so far, None if they are still to be learned.  (Q, n, d)"""
         if not table.gaps.any():
-            one = None if hyper is None else of_worlds(hyper, torch.zeros(1, dtype=torch.long), table)
-            return table.inputs[None], one
+            each = torch.arange(self._count(table))
+            if hyper is not None:
+                hyper = of_worlds(hyper, each % (len(hyper) // len(table.outcomes)), table)
+            return table.inputs.expand(len(each), -1, -1), hyper
         if len(table) > LARGE:
             return self._by_anchors(table, rng, worlds, hyper)
         known = to_codes(table, table.inputs)
@@ -170,7 +169,7 @@ class Posterior:
         part = table.select(chosen)
         inputs, learned = self._fill(part, rng, None if worlds is None else worlds[:, chosen], hyper)
         if learned is None:  # the anchors have no gaps: one world, and its hyper-parameters are still to be learned
-            learned = search_hyper(part, inputs)
+            learned = start_hyper(part, inputs[:1], len(inputs), rng)
         count = self._count(table)
         each = torch.arange(count) % len(inputs)
         anchors = explained(part, inputs[each], of_worlds(learned, each, table))
@@ -183,53 +182,21 @@ class Posterior:
 
     def _count(self, table: Table) -> int:
         """How many worlds a table gets."""
+        if len(table) > LARGE and not table.gaps.any():
+            return 1
         low, high = WORLDS
         return self.worlds or min(max(ROWS_OF_WORLDS // len(table), low), high)
 
-    def _learned(self, chains: Chains) -> Chains:
+    def _learned(self, chains: Chains, rng: torch.Generator) -> Chains:
         """With hyper-parameters learned, from nothing or a little further."""
         if not _enough(chains.table):
             return replace(chains, hyper=None)
-        if chains.hyper is None:
-            hyper = search_hyper(chains.table, chains.inputs, steps=60, keep=4)
-        else:
-            hyper = relearn_hyper(chains.table, chains.inputs, chains.hyper)
-        return replace(chains, hyper=hyper)
-
-    def _restarted(self, chains: Chains, table: Table, rng: torch.Generator) -> Chains:
-        """Where patience has run out on a warped scale: worlds on the identity scale, if they explain far more.
-
-        Either scale is judged by worlds of its own, drawn with the same care.
-        """
-        identity = policy.identity_transforms(table)
-        if not policy.is_stuck(table) or policy.alike(identity, chains.transforms):
-            return chains
-        found = self._slowly(table, identity, rng)
-        claim = _log_evidence(found, table) - policy.RESTART_GAIN
-        if claim < _log_evidence(chains, table):
-            return chains
-        if claim < _log_evidence(self._slowly(table, chains.transforms, rng), table):
-            return chains
-        logger.info("restart after %d rows: worlds on the identity scale explain far more", len(table))
-        return replace(found, settled=len(table) + table.patience)
-
-    def _slowly(self, table: Table, transforms: Sequence[Transform], rng: torch.Generator) -> Chains:
-        """A few worlds drawn from nothing, slowly."""
-        scaled = table.transformed(transforms)
-        known = to_codes(scaled, scaled.inputs)
-        priors = prior_of(scaled, known, min(self._count(scaled), WORLDS[0]))
-        codes, hyper = restart(scaled, known, priors, rng)
-        return self._learned(Chains(scaled, tuple(transforms), from_codes(scaled, codes), hyper))
+        hyper, moves = chains.hyper, 1
+        if hyper is None:
+            hyper, moves = start_hyper(chains.table, chains.inputs[:1], len(chains.inputs), rng), FIRST_MOVES
+        return replace(chains, hyper=draw_hyper(chains.table, chains.inputs, hyper, rng, count=moves))
 
 
 def _enough(table: Table) -> bool:
     """Whether every outcome has as many rows as a process can learn from."""
     return int((~table.outcomes.isnan()).sum(-1).min()) >= LEAST_ROWS
-
-
-def _log_evidence(chains: Chains, table: Table) -> float:
-    """The log evidence of the outcomes as they were told, in the middle one of the worlds."""
-    assert chains.hyper is not None
-    (transform,), (outcomes,) = chains.transforms, table.outcomes
-    model = AdditiveGP()(explained(chains.table, chains.inputs, chains.hyper).of(0), table.space)
-    return float(model.log_evidence().median() + transform.slope(outcomes[~outcomes.isnan()]).log().sum())

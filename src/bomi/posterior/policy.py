@@ -1,9 +1,4 @@
-"""When the method has second thoughts: another outcome transform, or a restart of its chains.
-
-A transform and the worlds drawn on it bear each other out. On a warped scale a process of short lengths explains any
-gaps, and given those gaps the warped scale explains more. So a transform is chosen anew every few rows; and where
-patience has run out on a warped scale, either scale is judged by worlds of its own, drawn with the same care.
-"""
+"""When the outcome transform is chosen anew: every few rows, by what the complete rows say, or one of the worlds."""
 
 from __future__ import annotations
 
@@ -17,8 +12,6 @@ from bomi.impute.transform import Transform
 from bomi.posterior.warping import choose_transform, same_transform
 
 CHOOSE_EVERY = 5  # rows, between choices of the transform
-RESTART_ROWS = 150  # up to which a table is worth a restart: of more it would take many seconds and find little
-RESTART_GAIN = 5.0  # log evidence by which worlds on the identity scale have to be better
 
 
 def choose_transforms(table: Table, worlds: Tensor | None = None) -> tuple[Transform, ...]:
@@ -39,11 +32,6 @@ def same_transforms(table: Table, like: Sequence[Transform]) -> tuple[Transform,
     return tuple(same_transform(outcomes[~outcomes.isnan()], aim, one) for outcomes, aim, one in each)
 
 
-def identity_transforms(table: Table) -> tuple[Transform, ...]:
-    """Transforms that warp nothing."""
-    return same_transforms(table, [Transform()] * len(table.outcomes))
-
-
 def alike(some: Sequence[Transform], others: Sequence[Transform]) -> bool:
     """Whether outcomes are warped alike."""
     return [one.shape for one in some] == [one.shape for one in others]
@@ -52,14 +40,3 @@ def alike(some: Sequence[Transform], others: Sequence[Transform]) -> bool:
 def choice_is_due(rows: int, before: int) -> bool:
     """Whether the transform is to be chosen anew, now that there are so many rows."""
     return rows // CHOOSE_EVERY > before // CHOOSE_EVERY
-
-
-def is_stuck(table: Table) -> bool:
-    """Whether patience has run out on a table that a restart may help."""
-    return table.stalled and bool(table.gaps.any()) and len(table) <= RESTART_ROWS
-
-
-def restart_is_due(table: Table) -> bool:
-    """Whether patience has just run out, in a running process, for the 1st, 2nd, 4th, 8th, ... time."""
-    times, rest = divmod(table.evaluations_since_improvement, table.patience)
-    return rest == 0 and times.bit_count() == 1

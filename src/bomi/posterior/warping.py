@@ -9,7 +9,9 @@ Ghahramani 2003):
     log p(y) = log N(w(y); 0, K) + sum_i log w'(y_i),
 
 at the best of a coarse grid of hyper-parameters, whose Cholesky factors serve all warps. Of the transforms on which
-this is about as large as on the best one, the outcomes get the one on which they are the most normal.
+this is about as large as on the best one, the outcomes get the one on which they are the most normal; but the weakest
+one where they are noisy, since a warp is for the function and makes the noise of a good outcome larger than that of
+others.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ WARPS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MARGIN = 2.0  # how much more normal, in nats, warped outcomes must be
 SLACK = 4.0  # nats, by which a process may explain them worse
 NOISES = (1e-6, *STARTING_NOISES)
+NOISY = 1e-2  # the least of these that is called noise
 
 
 def choose_transform(
@@ -51,8 +54,11 @@ def choose_transform(
         return choices[0]
     some = placed[torch.linspace(0, len(placed) - 1, min(len(placed), LARGE)).round().long()]
     kernel = AdditiveMatern(tuple(space.groups.tolist()))
-    evidence = log_evidence(choices, outcomes[some], inputs[some], kernel)
-    explained = evidence >= evidence.max() - SLACK
+    evidence = log_evidence(choices, outcomes[some], inputs[some], kernel)  # (N, c)
+    best = evidence.amax(0)
+    explained = best >= best.max() - SLACK
+    if bool(evidence[:, best.argmax()].softmax(0)[torch.tensor(NOISES) >= NOISY].sum() > 0.5):
+        return next(one for one, good in zip(choices, explained, strict=True) if good)
     normality = [_log_normality(one, outcomes) - MARGIN * (one.warp > 0) for one in choices]
     return max(zip(normality, choices, explained, strict=True), key=lambda each: (each[2], each[0]))[1]
 
@@ -94,8 +100,9 @@ def _choices(outcomes: Tensor, aim: float | None) -> list[Transform]:
 
 
 def log_evidence(choices: list[Transform], outcomes: Tensor, inputs: Tensor, kernel: Kernel) -> Tensor:
-    """log p(y) on each scale.  outcomes: (n,), inputs: (n, d) -> (c,)"""
+    """log p(y) on each scale, at each of NOISES.  outcomes: (n,), inputs: (n, d) -> (N, c)"""
     targets = torch.stack([choice.to_targets(outcomes) for choice in choices], -1)  # (n, c)
     stretch = torch.stack([choice.slope(outcomes).log().sum() for choice in choices])
     value, _ = grid(Pairs(kernel, inputs[None]), targets, noises=NOISES)
-    return stretch + value.amax((0, 1))
+    by_noise: Tensor = value.squeeze(1).unflatten(0, (-1, len(NOISES))).amax(0)
+    return stretch + by_noise
