@@ -52,6 +52,7 @@ def test_what_is_done_as_asked_is_no_execution_error():
 
 def test_one_error_does_not_make_equipment_bad():
     asked = np.linspace(0, 1, 20)
+    assert exact(learned([0.5], [0.3]), [0.9]) > 0.4  # the first
     once = np.where(np.arange(20) == 10, asked - 0.2, asked)
     assert exact(learned(asked, once), [0.1]) > 0.9
     again = learned([*asked, asked[10]], [*once, once[10]])  # the same request, the same place
@@ -126,16 +127,17 @@ def test_a_request_that_led_elsewhere_again_and_again_leads_there_whatever_does_
 
 
 def test_parameters_stray_together_as_they_did():
-    space = Space({"x": (0, 1), "y": (0, 1)})
+    """Either both x and y stray, or z alone."""
+    space = Space({"x": (0, 1), "y": (0, 1), "z": (0, 1)})
     rng = np.random.default_rng(4)
-    asked = rng.random((60, 2))
-    failed = rng.random(60) < 0.4
-    done = asked + failed[:, None] * np.array([0.1, -0.1]) * rng.uniform(0.8, 1.2, (60, 1))
-    points = rng.random((40, 2))
+    asked, points = rng.random((60, 3)), rng.random((40, 3))
+    failed = rng.choice(3, 60, p=[0.4, 0.3, 0.3])
+    done = asked + np.array([[0, 0, 0], [0.1, -0.1, 0], [0, 0, 0.1]])[failed] * rng.uniform(0.8, 1.2, (60, 1))
     chance, places = branches(learned(asked, done, space), points)
-    off = np.abs(places[0] - points) > 0.02
-    assert chance[0][off.all(-1)].sum() / 40 == pytest.approx(failed.mean(), abs=0.1)
-    assert chance[0][off.any(-1) & ~off.all(-1)].sum() / 40 < 0.02
+    x, y, z = np.moveaxis(np.abs(places[0] - points) > 0.02, -1, 0)
+    assert chance[0][x & y & ~z].sum() / 40 == pytest.approx((failed == 1).mean(), abs=0.1)
+    assert chance[0][~x & ~y & z].sum() / 40 == pytest.approx((failed == 2).mean(), abs=0.1)
+    assert chance[0][(x != y) | (x & z)].sum() / 40 < 0.02
 
 
 def test_a_swapped_category():
