@@ -4,7 +4,7 @@ BIN := .venv/bin
 MINUTES ?= 10
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check hunt mutants clean
+.PHONY: demo test test-oldest test-more check hunt mutants clean
 
 demo: .venv/.installed            ## the main job on built-in data
 	$(BIN)/bomi demo
@@ -19,15 +19,24 @@ check: .venv/.installed-test      ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-hunt: .venv/.installed-test       ## look for calls that break it: make hunt MINUTES=60
+test-oldest: .venv-oldest/.installed  ## all tests, with the lowest versions that pyproject.toml allows
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n 2 --ignore tests/web
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 .venv-oldest/bin/python -m pytest tests/web
+
+test-more: .venv-more/.installed  ## Ax, OptunaHub, MLflow, Weights & Biases, Ray: tests and pages
+	OMP_NUM_THREADS=1 .venv-more/bin/python -m pytest tests/integrations/test_ax.py tests/integrations/test_optunahub.py
+	OMP_NUM_THREADS=1 .venv-more/bin/python -m pytest -W default tests/test_docs.py -k "runs and (ax or tracking or ray)"
+
+hunt: .venv/.installed-test       ## look for calls and files that break it: make hunt MINUTES=60
 	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/doors.py
 	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/api.py --minutes $(MINUTES)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/files.py --minutes $(MINUTES)
 
 mutants: .venv/.installed-test    ## the tests against deliberate faults in the core
 	$(BIN)/python tests/mutants/run.py --jobs 2
 
 clean:
-	rm -rf .venv build dist src/*.egg-info
+	rm -rf .venv .venv-oldest .venv-more build dist src/*.egg-info
 
 .venv/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -36,4 +45,17 @@ clean:
 
 .venv/.installed-test: .venv/.installed
 	$(INSTALL) --editable ".[test,check]"
+	touch $@
+
+.venv-oldest/.installed: pyproject.toml constraints.txt tests/oldest.py
+	$(PYTHON) -m venv --clear .venv-oldest
+	$(PYTHON) tests/oldest.py > .venv-oldest/lowest.txt
+	grep ^torch== constraints.txt >> .venv-oldest/lowest.txt
+	.venv-oldest/bin/pip install --quiet --disable-pip-version-check --constraint .venv-oldest/lowest.txt --editable ".[test]"
+	touch $@
+
+.venv-more/.installed: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-more
+	grep ^torch== constraints.txt > .venv-more/torch.txt
+	.venv-more/bin/pip install --quiet --disable-pip-version-check --constraint .venv-more/torch.txt --editable ".[more]"
 	touch $@

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bomi
-from bomi.analysis import plots
+from bomi.analysis import equipment_plot
 from bomi.methods import METHODS
 
 
@@ -148,7 +148,7 @@ def test_swapped_categories_several_outcomes_failures_and_rows_without_a_request
     assert len(best) > 1
     assert set(best.as_done) == {"y", "z"}
     assert set(optimizer.ask(2)[1].as_done) == {"y", "z"}
-    plots.equipment(optimizer)
+    equipment_plot.equipment(optimizer)
 
 
 def test_before_anything_is_known_of_it():
@@ -157,7 +157,7 @@ def test_before_anything_is_known_of_it():
     assert line["asked"] == 0
     assert np.isnan(line["worth"])
     with pytest.raises(bomi.BomiError, match="no straying to show"):
-        plots.equipment(optimizer)
+        equipment_plot.equipment(optimizer)
 
 
 def test_requests_and_values_outside_the_space_are_taken_as_they_are():
@@ -176,7 +176,34 @@ def test_asked_categories_that_do_not_exist_are_refused():
 
 
 def test_the_figure(furnace):
-    figure = plots.equipment(furnace)
+    figure = equipment_plot.equipment(furnace)
     (axes,) = figure.axes
     assert axes.get_xlabel() == "asked heat"
     assert {text.get_text() for text in figure.legends[0].get_texts()} >= {"recorded", "as asked"}
+
+
+def test_a_measured_input_goes_along():
+    """What is asked strays, and what is measured is not known beforehand: both at once, in every answer."""
+    optimizer = bomi.Optimizer({"heat": (0, 1), "humidity": bomi.Real(0, 1, measured=True)}, seed=0)
+    rng = np.random.default_rng(1)
+    asked, humidity = np.linspace(0.02, 0.98, 30), rng.random(30)
+    done = np.clip(asked + rng.normal(0, 0.1, 30), 0, 1)
+    outcome = hill_and_ridge(done) + 0.2 * humidity
+    optimizer.tell(pd.DataFrame({"heat": done, "asked.heat": asked, "humidity": humidity, "y": outcome}))
+    assert optimizer.execution()["parameter"].tolist() == ["heat"]
+    best = optimizer.best()
+    assert best.setting["heat"] == pytest.approx(0.3, abs=0.1)
+    assert "humidity" not in best.setting
+    assert best.as_done.mean == pytest.approx(0.89 + 0.1, abs=0.15)
+    wet, dry = (optimizer.predict_asked({"heat": 0.3, "humidity": h}).mean for h in (0.9, 0.1))
+    assert wet - dry == pytest.approx(0.16, abs=0.06)
+    first, second = optimizer.ask(2, given={"humidity": 0.4})
+    assert first["humidity"] == second["humidity"] == 0.4
+    assert first.as_done.execution > 0
+    assert set(optimizer.ask()) == {"heat"}
+
+
+def test_a_list_of_candidates_goes_along(furnace):
+    best = furnace.best(candidates=[{"heat": 0.8}, {"heat": 0.3}])
+    assert best.setting == {"heat": 0.3}
+    assert furnace.best("nominal", candidates=[{"heat": 0.8}, {"heat": 0.3}]).setting == {"heat": 0.8}

@@ -118,7 +118,7 @@ def test_what_happened_instead_is_recorded_beside_what_was_asked(actual, recorde
     optimizer = one_d(3)
     suggestion = optimizer.ask()
     optimizer.tell(suggestion, 4.5, actual={"x": actual})
-    assert last_row(optimizer)["x"] == recorded
+    assert optimizer.observations.rows[-1].recorded["x"] == recorded
     assert last_row(optimizer)["asked.x"] == suggestion["x"]
 
 

@@ -10,8 +10,9 @@ import torch
 from bomi import METHODS, Optimizer, Space
 from bomi.learning import DRAWS, _good_rows, draw_seed, learn, table_of
 from bomi.propose import promising, space_filling, uniform
-from bomi.recommend import NOMINAL, Risk, _relative_merits, best_of_each_draw, recommended, trade_offs
+from bomi.recommend import NOMINAL, _relative_merits, best_of_each_draw, recommended, trade_offs
 from bomi.search import candidates
+from bomi.search.choices import Choices
 from bomi.search.outlook import Outlook
 
 SPACE = Space({"a": (0, 1), "b": (0, 1)})
@@ -120,10 +121,10 @@ def test_points_without_a_model_go_on_with_their_sequence_and_are_never_taken():
 
 
 def test_random_points_depend_on_the_seed_and_on_how_many_there_are():
-    first = uniform(SPACE, NOTHING, count=3, first=5, seed=1)
-    assert torch.equal(torch.stack(first[1:]), torch.stack(uniform(SPACE, NOTHING, count=2, first=6, seed=1)))
-    assert not torch.equal(first[0], uniform(SPACE, NOTHING, count=1, first=5, seed=2)[0])
-    taken = uniform(SPACE, first[0][None], count=1, first=5, seed=1)[0]
+    first = uniform(Choices(SPACE), NOTHING, count=3, first=5, seed=1)
+    assert torch.equal(torch.stack(first[1:]), torch.stack(uniform(Choices(SPACE), NOTHING, count=2, first=6, seed=1)))
+    assert not torch.equal(first[0], uniform(Choices(SPACE), NOTHING, count=1, first=5, seed=2)[0])
+    taken = uniform(Choices(SPACE), first[0][None], count=1, first=5, seed=1)[0]
     assert not torch.equal(taken, first[0])
 
 
@@ -218,7 +219,7 @@ def test_trade_offs_are_evenly_spread_and_end_with_the_equal_one(outcomes, count
 
 def test_merits_are_shares_of_what_was_tried_the_best_of_which_is_0():
     fit = told(objective={"y": "maximize", "z": "minimize"})._learn()
-    found = _relative_merits(fit, fit.measured[0], Risk())
+    found = _relative_merits(fit.outlook, fit.measured[0])
     tried = fit.outlook.tried.mean(0)
     expected = (tried - tried.amax(0)) / (tried.amax(0) - tried.amin(0))
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-6)

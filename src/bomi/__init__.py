@@ -10,10 +10,11 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
+from bomi.data.objectives import Objective
 from bomi.errors import BomiError
-from bomi.results import Best, Front, Prediction, Suggestion
-from bomi.space import Categorical, Integer, Ordinal, Real, Space
-from bomi.space.cells import Interval, Normal
+from bomi.results import Best, Front, Prediction, Suggestion, Validation
+from bomi.space import Categorical, Integer, Measured, Ordinal, Real, Space
+from bomi.space.cells import Censored, Interval, Normal
 from bomi.space.linear import Linear
 
 if TYPE_CHECKING:
@@ -28,18 +29,22 @@ __all__ = [
     "Best",
     "BomiError",
     "Categorical",
+    "Censored",
     "Front",
     "Integer",
     "Interval",
     "Linear",
+    "Measured",
     "Method",
     "Normal",
+    "Objective",
     "Optimizer",
     "Ordinal",
     "Prediction",
     "Real",
     "Space",
     "Suggestion",
+    "Validation",
     "__version__",
     "method",
 ]

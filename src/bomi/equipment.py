@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from bomi.data.observations import Row
 from bomi.learning import Fit
-from bomi.model.execution import Pairs, pairs_of
-from bomi.recommend import NOMINAL, Risk, recommended
-from bomi.space import Categorical, Ordinal, Parameter
+from bomi.model.execution import Execution, Pairs, pairs_of
+from bomi.recommend import EXPECTED, NOMINAL, recommended
+from bomi.search.choices import Choices
+from bomi.space import Array, Categorical, Ordinal, Parameter
 from bomi.space.cells import Known
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def equipment_table(fit: Fit, rows: Sequence[Row], *, seed: int) -> pd.DataFrame
     pairs = pairs_of(fit.table, fit.completed)
     found = []
     for j, (name, parameter) in enumerate(fit.table.space.parameters.items()):
+        if parameter.measured:  # nobody asks for it
+            continue
         asked = [row for row in rows if name in row.asked]
         lost = sum(not isinstance(row.recorded[name], Known) for row in asked)
         found.append(
@@ -43,6 +45,31 @@ def equipment_table(fit: Fit, rows: Sequence[Row], *, seed: int) -> pd.DataFrame
         )
     frame = pd.DataFrame(found, columns=COLUMNS)
     return frame.sort_values(["worth", "strayed"], ascending=False, kind="stable", ignore_index=True)
+
+
+def in_words(fit: Fit, line: Mapping[Any, Any], unit: str) -> str:
+    """A line of the table as a sentence; nothing of a parameter that never strays. unit: of the only outcome"""
+    if not line["strayed"] > 0:
+        return ""
+    said = f"{line['parameter']} strays in {line['strayed']:.0%} of {line['asked']} requests"
+    if isinstance(line["instead"], Mapping):
+        said += f": {', '.join(f'{swap} {share:.0%}' for swap, share in line['instead'].items())}"
+    else:
+        ends = f"{line['5 %']:+.2g} to {line['95 %']:+.2g} {fit.table.space.parameters[line['parameter']].unit}".strip()
+        said += f", by {ends}"
+    if not line["worth"] > 0:
+        return said
+    return f"{said}; holding it exactly is worth {line['worth']:.2g} {unit}".strip()
+
+
+def done_of(fit: Fit, requests: Array) -> tuple[Array, Array]:
+    """What is done of requests, and how likely that is, over all worlds.  (m, d) -> (k, m), (k, m, d)"""
+    points = torch.from_numpy(requests)
+    with torch.no_grad():
+        places = fit.outlook_at(points, fit.execution).places(points)
+    draws = places.inputs.shape[1]
+    weights = places.weights.unsqueeze(1).expand(-1, draws, -1, -1) / (len(places.weights) * draws)
+    return weights.flatten(0, 2).numpy(), places.inputs.flatten(0, 2).numpy()
 
 
 def _strayed(pairs: Pairs, j: int, parameter: Parameter) -> dict[str, object]:
@@ -76,16 +103,19 @@ def _worth(fit: Fit, *, seed: int) -> Mapping[str, float]:
     if not fit.enough or fit.execution is None:
         return {}
     even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
-    now, exact = (recommended(fit, even, risk, seed=seed) for risk in (Risk(), NOMINAL))
-    found = {}
-    with torch.no_grad():
-        today = _outcomes(fit, fit.careful_outlook.merits(now[None]))  # (1, J)
+    both = torch.stack([recommended(fit, even, risk, seed=seed) for risk in (EXPECTED, NOMINAL)])
+
+    def outcomes(execution: Execution | None) -> torch.Tensor:
+        """Of asking for one or the other.  (2, J)"""
+        with torch.no_grad():
+            merits = fit.choosing(Choices(fit.table.space), execution=execution).merits(both)
+        return _outcomes(fit, merits)
+
+    today, found = outcomes(fit.execution)[:1], {}
     for name, often in zip(fit.table.space.names, fit.execution.usual, strict=True):
         if not often:
             continue
-        better = replace(fit.careful_outlook, execution=fit.execution.exactly(name))
-        with torch.no_grad():  # at one place or the other
-            gains = _outcomes(fit, better.merits(torch.stack([now, exact]))) - today
+        gains = outcomes(fit.execution.exactly(name)) - today
         if len(even) > 1:
             gains = gains / torch.tensor([float(one[~one.isnan()].std()) or 1.0 for one in fit.table.outcomes])
         found[name] = max(float(gains.amax()), 0.0)

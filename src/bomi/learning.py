@@ -5,6 +5,7 @@ J outcomes, Q worlds, n rows, d columns of the unit cube
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from bomi.data.objectives import Objective
-from bomi.data.observations import Observations
+from bomi.data.observations import Observations, Row
 from bomi.impute.completed import Completed
 from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
@@ -24,10 +25,13 @@ from bomi.model.execution import Execution, learn_execution
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition
+from bomi.search.choices import Choices
 from bomi.search.outlook import Outlook
 from bomi.space import Space
 
 DRAWS = 200  # of each gap, where its distribution is asked for
+AT_ONCE = 25  # draws whose processes are held in memory
+TYPICAL = 16  # rows that stand for what is not known of a row to come
 PLANNED = 0.3  # of the draws of how equipment strays, for a suggestion
 
 
@@ -84,20 +88,20 @@ class Fit:
 
     @cached_property
     def outlook(self) -> Outlook:
-        """What the worlds expect."""
-        found = Outlook.of(self.models, self.aims, self.measured, self.success)
-        few = None if self.execution is None else self.execution.fewer(PLANNED)
-        return replace(found, execution=few)
+        """What the worlds expect at places."""
+        return Outlook.of(self.models, self.aims, self.measured, self.success)
 
     @cached_property
-    def careful_outlook(self) -> Outlook:
-        """The same with more draws of what is done, for what people are told."""
-        return replace(self.outlook, execution=self.execution)
-
-    @property
-    def nominal_outlook(self) -> Outlook:
-        """What the worlds expect if everything is done as asked."""
-        return replace(self.outlook, execution=None)
+    def typical(self) -> Tensor:
+        """Rows of the worlds, evenly along a column: what is not known of a row to come may be as in these.  (D, d)"""
+        rows = self.completed.inputs.flatten(0, 1)
+        rows = rows[~rows.isnan().any(-1)]
+        if not len(rows):
+            return torch.full((1, self.table.space.dim), 0.5, dtype=torch.float64)
+        even = (torch.arange(TYPICAL) + 0.5) / TYPICAL * len(rows)
+        space = self.table.space
+        column = space.columns[space.names.index(space.measured[0])].start if space.measured else 0
+        return rows[rows[:, column].argsort()][even.long()]
 
     @cached_property
     def execution(self) -> Execution | None:
@@ -105,6 +109,29 @@ class Fit:
         if not self.method.execution:
             return None
         return learn_execution(self.table, self.completed, seed=draw_seed(self.seed, len(self.table) + 2))
+
+    @cached_property
+    def planned(self) -> Execution | None:
+        """The same with fewer draws, for a suggestion."""
+        return None if self.execution is None else self.execution.fewer(PLANNED)
+
+    def outlook_at(self, places: Tensor, execution: Execution | None = None) -> Outlook:
+        """What the worlds expect at places of the whole cube, or of asking for them; some may be unknown.  (m, d)"""
+        return replace(self.outlook, execution=execution, draws=self.typical if places.isnan().any() else None)
+
+    def choosing(
+        self, choices: Choices, pending: Tensor | None = None, *, execution: Execution | None = None
+    ) -> Outlook:
+        """What the worlds expect of what there is to choose, as if what is pending had been tried.
+
+        pending: (m, d), NaN where nobody knows what it will be
+        """
+        outlook, rows = self.outlook, self.measured
+        if pending is not None and len(pending):
+            done = self.outlook_at(pending, execution).places(pending).likeliest(len(rows))  # (Q, m, d)
+            outlook = outlook.condition_on(done)
+            rows = torch.cat([rows, done], 1)
+        return replace(outlook.choosing(choices, rows, self.typical), execution=execution)
 
     @cached_property
     def success(self) -> Success | None:
@@ -146,7 +173,7 @@ def learn(table: Table, method: Method, seed: int, before: Fit | None = None) ->
 def table_of(space: Space, objectives: Sequence[Objective], observations: Observations, device: str = "cpu") -> Table:
     """The experiments that were tried, with their outcomes as told, negated where less is better."""
     rows = observations.tried
-    targets = [one.sign * _column([row.outcomes.get(one.name) for row in rows]) for one in objectives]
+    targets = [one.sign * _column([_told(row, one.name) for row in rows]) for one in objectives]
     errors = [_column([row.errors.get(one.name) for row in rows]).nan_to_num() for one in objectives]
     return Table.of(
         space,
@@ -156,7 +183,29 @@ def table_of(space: Space, objectives: Sequence[Objective], observations: Observ
         device=device if len(rows) > LARGE else "cpu",
         aims=tuple(one.target for one in objectives),
         keys=observations.tried_keys,
+        limits=_limits(rows, objectives) if any(row.censored for row in rows) else None,
     )
+
+
+def _told(row: Row, outcome: str) -> float | None:
+    """An outcome, or of a censored one the middle of its limits, or the only one there is."""
+    censored = row.censored.get(outcome)
+    if censored is None:
+        return row.outcomes.get(outcome)
+    finite = [end for end in (censored.low, censored.high) if math.isfinite(end)]
+    return sum(finite) / len(finite)
+
+
+def _limits(rows: Sequence[Row], objectives: Sequence[Objective]) -> Tensor:
+    """Between which ends each censored outcome lies, negated where less is better; infinite for others.  (2, m, n)"""
+    ends = torch.full((2, len(objectives), len(rows)), math.inf, dtype=torch.float64)
+    ends[0] = -math.inf
+    for j, one in enumerate(objectives):
+        for i, row in enumerate(rows):
+            if one.name in row.censored:
+                censored = row.censored[one.name]
+                ends[:, j, i] = torch.tensor(sorted((one.sign * censored.low, one.sign * censored.high)))
+    return ends
 
 
 def draw_seed(seed: int, count: int) -> int:

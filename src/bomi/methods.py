@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
 from typing import Any
 
 from bomi.errors import CellError, MethodError
@@ -93,7 +94,7 @@ def method(name: str | Method, **settings: Any) -> Method:
     else:
         check_method(name)
         chosen = METHODS[name]
-    known = dict(_settings(chosen))
+    known = dict(_paths(chosen))
     for setting in settings:
         if setting not in known:
             raise MethodError(
@@ -104,12 +105,17 @@ def method(name: str | Method, **settings: Any) -> Method:
     return chosen
 
 
-def _settings(part: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
+def settings_of(chosen: Method) -> dict[str, Any]:
+    """The settings of a method, as `method` takes them."""
+    return {setting: getattr(reduce(getattr, path, chosen), setting) for setting, path in _paths(chosen)}
+
+
+def _paths(part: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each setting of a method's parts, and the way to the part that has it."""
     for field in fields(part):  # type: ignore[arg-type]
         value = getattr(part, field.name)
         if is_dataclass(value) and not isinstance(value, type):
-            yield from _settings(value, (*path, field.name))
+            yield from _paths(value, (*path, field.name))
         elif path:
             yield field.name, path
 

@@ -7,19 +7,21 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, overload
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bomi import propose
+from bomi import propose, saving
 from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import read_places, read_settings
-from bomi.equipment import equipment_table
-from bomi.errors import BomiError, MethodError, TableError, shown
+from bomi.data.reading import read_candidates, read_given, read_places, read_settings
+from bomi.equipment import done_of, equipment_table, in_words
+from bomi.errors import BomiError, MethodError, SuggestionError, TableError, shown
+from bomi.explanation import chance_to_beat_the_best, explained
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform
 from bomi.learning import Fit, draw_seed, learn, table_of
@@ -27,26 +29,32 @@ from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
+from bomi.predict import by_setting, predictions
+from bomi.prospects import HORIZONS, prospects_of
 from bomi.recommend import Risk, best_of_each_draw, read_risk, recommended, shortlist_of, trade_offs
 from bomi.results import (
-    AsDone,
     Best,
+    Explanation,
     Front,
     GapDraws,
     Predicted,
     PredictedAsDone,
     Prediction,
+    Prospects,
     Suggestion,
+    Validation,
     by_name,
     html_table,
 )
+from bomi.saving import Saved
 from bomi.search import acquisition as scores
-from bomi.search import candidates
+from bomi.search.choices import Choices, Listed
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
 from bomi.space import RESERVED, TAKEN, Array, Space
 from bomi.space.cells import Known
-from bomi.space.numbers import LARGEST, whole_number
+from bomi.space.numbers import LARGEST, unwrapped, whole_number
 from bomi.threads import single_threaded
+from bomi.validation import validated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +66,7 @@ MOST = 10_000  # suggestions at a time
 
 logger = logging.getLogger(__name__)
 
+Candidates: TypeAlias = "pd.DataFrame | Sequence[Mapping[str, object]]"
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -126,6 +135,7 @@ class Optimizer:
         self.device = _checked_device(device)
         self._observations = Observations(self.space, self.outcomes)
         self._fit: Fit | None = None
+        self._judged: dict[int, Validation] = {}  # by outcome, of the fit
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -144,7 +154,12 @@ class Optimizer:
     def _repr_html_(self) -> str:
         rows = self._observations.rows
         shown_rows = [
-            (name, p.kind, p.range_text, str(sum(not isinstance(row.recorded[name], Known) for row in rows)))
+            (
+                name,
+                f"{p.kind}{', measured' if p.measured else ''}",
+                p.range_text,
+                str(sum(not isinstance(row.recorded[name], Known) for row in rows)),
+            )
             for name, p in self.space.parameters.items()
         ]
         title = ", ".join(one.wish for one in self.objectives)
@@ -183,7 +198,8 @@ class Optimizer:
             experiment: A suggestion; a mapping of parameter to value, which is an experiment of your own; or a table.
                 Its columns are the parameters, the outcomes and, where there are some, `id`, `asked.<parameter>`,
                 `<outcome>.sd` and `exclude`. A blank is a gap, a blank outcome is pending, `failed` is a failure.
-            outcome: The number that came out; of several outcomes, a mapping of name to number. None: not known yet.
+            outcome: The number that came out, or `Censored(high=5)` where only a limit is known; of several outcomes, a
+                mapping of name to number. None: not known yet.
             actual: What differed from the experiment: a mapping of parameter to another value, to None where nobody
                 knows, or to `Normal(300, 15)` or `Interval(290, 310)`.
             sd: The standard error of the outcome, where it is known; of several outcomes by name.
@@ -270,73 +286,115 @@ class Optimizer:
     # --- asking ----------------------------------------------------------------------------------------------------
 
     @overload
-    def ask(self) -> Suggestion: ...
+    def ask(
+        self, *, given: Mapping[str, object] | None = ..., candidates: Candidates | None = ..., replacement: bool = ...
+    ) -> Suggestion: ...
 
     @overload
-    def ask(self, count: int) -> list[Suggestion]: ...
+    def ask(
+        self,
+        count: int,
+        *,
+        given: Mapping[str, object] | None = ...,
+        candidates: Candidates | None = ...,
+        replacement: bool = ...,
+    ) -> list[Suggestion]: ...
 
-    def ask(self, count: int | None = None) -> Suggestion | list[Suggestion]:
+    def ask(
+        self,
+        count: int | None = None,
+        *,
+        given: Mapping[str, object] | None = None,
+        candidates: Candidates | None = None,
+        replacement: bool = True,
+    ) -> Suggestion | list[Suggestion]:
         """The next experiment; it is pending until told or withdrawn, and taken into account meanwhile.
 
         Args:
             count: How many experiments to run side by side; left out, it is one.
+            given: The values of parameters that are not to be chosen today, or are measured already, by name.
+            candidates: A list to choose from: a table, or mappings of parameter to value. A blank is a gap. The
+                suggestion's `candidate` is its place in the list, from 0.
+            replacement: False leaves out the candidates that have been tried already.
 
         Returns:
             A `Suggestion`; a list of them if `count` is given.
         """
+        choices = self._choices(given, candidates, replacement)
         if count is None:
-            return self._ask(1)[0]
+            return self._ask(1, choices)[0]
         number = whole_number(count)
         if number is None or not 1 <= number <= MOST:
             raise BomiError(
                 f"the number of suggestions must be a whole number from 1 to {MOST}, but got {shown(count)}"
             )
-        return self._ask(number)
+        return self._ask(number, choices)
+
+    def _choices(self, given: object, candidates: object = None, replacement: object = True) -> Choices:
+        """What there is to choose from."""
+        known = read_given(self.space, given)
+        if not isinstance(unwrapped(replacement), bool):
+            raise BomiError(f"replacement must be True or False, but got {shown(replacement)}")
+        if candidates is None:
+            if not replacement:
+                raise BomiError("replacement goes with candidates, a list to choose from")
+            return Choices(self.space, known)
+        rows = [row for row in self._observations.rows if not (row.pending or replacement)]
+        tried = [row.asked or _known(row) for row in rows if row.asked or row.complete]
+        return Listed.of(self.space, read_candidates(self.space, candidates, known), known, tried)
 
     @_single_threaded
-    def _ask(self, count: int) -> list[Suggestion]:
+    def _ask(self, count: int, choices: Choices) -> list[Suggestion]:
         """The next experiments; nothing is pending before all of them are found."""
-        places, note = self._next_places(count)
+        points, note = self._next_points(count, choices)
         settings: list[dict[str, Known]] = []
-        for place in places:
-            settings.append(self._unasked(self.space.setting(place.numpy()), settings))
-        model = self._has_model()
-        predicted = self.predict(settings) if model else [None] * count
-        as_done = self.predict_asked(settings) if model and self._strays() else [None] * count
+        for point in points:
+            settings.append(self._unasked(choices.setting(point), settings, choices))
+        predicted, as_done = self._expectations(settings)
         observations, suggestions = self._observations, []
-        for setting, expected, done in zip(settings, predicted, as_done, strict=True):
-            suggestion = Suggestion(observations.fresh_id(), setting, expected, note, done)
-            observations = observations.add([Row(dict(setting), asked=dict(setting), id=suggestion.id)])
+        for point, setting, expected, done in zip(points, settings, predicted, as_done, strict=True):
+            suggestion = Suggestion(observations.fresh_id(), setting, expected, note, choices.candidate(point), done)
+            recorded = {name: setting.get(name) for name in self.space.names}
+            observations = observations.add([Row(recorded, asked=dict(setting), id=suggestion.id)])
             suggestions.append(suggestion)
         self._observations = observations
         return suggestions
 
-    def _unasked(self, setting: dict[str, Known], before: Sequence[dict[str, Known]]) -> dict[str, Known]:
+    def _unasked(
+        self, setting: dict[str, Known], before: Sequence[dict[str, Known]], choices: Choices
+    ) -> dict[str, Known]:
         """The setting, or where rounding has made it one that is pending or in the same batch, another one."""
         asked = [*(dict(row.asked) for row in self._observations.pending), *before]
-        if setting not in asked:
+        if setting not in asked or choices.listed is not None:
             return setting
-        spare = candidates.space_filling(self.space, propose.SPARE, seed=self._seed_of_all_rows)
-        others = [self.space.setting(place) for place in spare.numpy()]
+        others = [choices.setting(point) for point in choices.spread(propose.SPARE, seed=self._seed_of_all_rows)]
         return next((other for other in others if other not in asked), setting)
 
     def _has_model(self) -> bool:
         """Whether the method learns, and has enough rows to."""
         return self.method.acquisition is not None and self._learn().enough
 
-    def _next_places(self, count: int) -> tuple[list[Tensor], str]:
+    def _next_points(self, count: int, choices: Choices) -> tuple[list[Tensor], str]:
         """Where to experiment next, and a note if the method could not say."""
         rows, acquisition, pending = len(self._observations.rows), self.method.acquisition, self._pending_places()
+        if choices.listed is not None and (free := len(choices.listed) - len(choices.taken(pending))) < count:
+            raise SuggestionError(
+                f"only {free} of {len(choices.listed)} candidates are left to ask for, not {count}: the others are "
+                "pending; ask for fewer, tell their outcomes, or withdraw those that will not be run"
+            )
         if acquisition is None:
-            return propose.uniform(self.space, pending, count=count, first=rows, seed=self.seed), ""
+            return propose.uniform(choices, pending, count=count, first=rows, seed=self.seed), ""
         fit = self._learn()
         if not fit.enough:
-            places = propose.space_filling(fit, pending, count=count, first=rows, seed=self.seed)
+            points = propose.space_filling(fit, pending, count=count, first=rows, seed=self.seed, choices=choices)
             note = propose.too_few(fit, self.method)
             logger.info(note)
-            return places, note
+            return points, note
         t = 1 + sum(bool(row.asked) for row in self._observations.rows)
-        return propose.promising(fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=self.seed), ""
+        points = propose.promising(
+            fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=self.seed, choices=choices
+        )
+        return points, ""
 
     def _learn(self) -> Fit:
         """What the rows that were tried say; learned once for each state of the table."""
@@ -344,16 +402,21 @@ class Optimizer:
         if self._fit is None or self._fit.table.keys != keys:
             table = table_of(self.space, self.objectives, self._observations, self.device)
             self._fit = learn(table, self.method, self.seed, before=self._fit)
+            self._judged = {}
         return self._fit
 
     def _pending_places(self) -> Tensor:
-        """The pending experiments whose inputs, or what was asked, are known.  (m, d)"""
-        places = []
-        for row in self._observations.pending:
-            known = {**row.asked, **{name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)}}
-            if len(known) == len(self.space):
-                places.append(self.space.to_unit(known))
-        return torch.from_numpy(np.array(places).reshape(-1, self.space.dim))
+        """The pending experiments whose inputs, or what was asked, are known; NaN in what is open of these.  (m, d)"""
+        each = [({**row.asked, **_known(row)}, row.asked) for row in self._observations.pending]
+        known = [
+            here for here, asked in each if len(here) == len(self.space) or (asked and here.keys() == asked.keys())
+        ]
+        return torch.from_numpy(self.space.places(known))
+
+    @property
+    def _tried_numbers(self) -> list[int]:
+        """The places of the rows of the table among all rows."""
+        return [i for i, row in enumerate(self._observations.rows) if row.tried]
 
     @property
     def _seed_of_all_rows(self) -> int:
@@ -361,19 +424,29 @@ class Optimizer:
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
-    @_single_threaded
-    def best(self, risk: str | tuple[str, float] = "expected") -> Best:
+    def best(
+        self,
+        risk: str | tuple[str, float] = "expected",
+        *,
+        given: Mapping[str, object] | None = None,
+        candidates: Candidates | None = None,
+    ) -> Best:
         """The setting to ask for, whose outcome is expected to be the best, beside the best outcome seen.
 
         Args:
             risk: What is to be best. "expected": the outcome on average, over what the equipment makes of the request;
                 "nominal": the outcome if it is done exactly; ("worst", 0.1): the mean of the worst tenth of what may
                 come out. Where equipment has always done what it was asked, the first two are the same.
+            given: The values of parameters that are not to be chosen, by name.
+            candidates: A list to choose from, as for `ask`.
 
         Returns:
             A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
         """
-        wanted = read_risk(risk)
+        return self._best(self._choices(given, candidates), read_risk(risk))
+
+    @_single_threaded
+    def _best(self, choices: Choices, risk: Risk) -> Best:
         rows = self._observations.rows
         done = [place for place, row in enumerate(rows) if row.tried and len(row.outcomes) == len(self.outcomes)]
         if not done:
@@ -385,29 +458,35 @@ class Optimizer:
         )
         weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
-            return self._recommend(done[int(merits[:, 0].argmax())], weights[0], wanted)
-        return self._front(done, merits, weights, wanted)
+            return self._recommend(choices, risk, done[int(merits[:, 0].argmax())], weights[0])
+        return self._front(choices, risk, done, merits, weights)
 
-    def _recommend(self, place: int, weights: Tensor, risk: Risk, shortlist: Tensor | None = None) -> Best:
+    def _recommend(
+        self, choices: Choices, risk: Risk, place: int, weights: Tensor, shortlist: Tensor | None = None
+    ) -> Best:
         """The setting recommended for a trade-off, beside the row seen, which is called by its place."""
         seen = self._observations.rows[place]
         setting: dict[str, Known] | None = None
         predicted, as_done, note = None, None, ""
         if self._has_model():
-            best = recommended(self._learn(), weights, risk, seed=self._seed_of_all_rows, shortlist=shortlist)
-            setting = self.space.setting(best.numpy())
-            predicted = self.predict([setting])[0]
-            as_done = self.predict_asked([setting])[0] if self._strays() else None
+            seed = self._seed_of_all_rows
+            best = recommended(self._learn(), weights, risk, seed=seed, shortlist=shortlist, choices=choices)
+            setting = choices.setting(best)
+            (predicted,), (as_done,) = self._expectations([setting])
         else:
-            known = {name: cell for name, cell in seen.recorded.items() if isinstance(cell, Known)}
-            setting = known if len(known) == len(self.space) and not self.space.broken(known) else None
+            known = _known(seen)
+            chosen = [name for name in self.space.names if name in choices.given or name not in self.space.measured]
+            if known.keys() >= {*chosen} and not self.space.broken(known):
+                setting = {name: known[name] for name in chosen}
             note = "no model: the best row seen" if setting else "no model, and the best row seen has gaps"
             if self.space.broken(known):
                 note = "no model, and the best row seen breaks a constraint"
+            if setting and (choices.given.items() - setting.items() or choices.listed is not None):
+                setting, note = None, "no model, and the best row seen is not among what there is to choose from"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place, as_done)
 
-    def _front(self, done: Sequence[int], merits: Tensor, weights: Tensor, risk: Risk) -> Front:
+    def _front(self, choices: Choices, risk: Risk, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.
 
         merits: (r, J), weights: (w, J)
@@ -415,17 +494,18 @@ class Optimizer:
         span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
         found, shortlist = [], None
         if self._has_model():
-            shortlist = shortlist_of(self._learn(), weights, risk, seed=self._seed_of_all_rows)
+            shortlist = shortlist_of(self._learn(), weights, choices, risk, seed=self._seed_of_all_rows)
         for each in weights:
             seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
-            found.append(self._recommend(seen, each, risk, shortlist))
+            found.append(self._recommend(choices, risk, seen, each, shortlist))
         usable = [best for best in found if best.setting is not None]
         if not usable:
             return Front(**vars(found[-1]))
         if self._has_model():
-            places = np.array([self.space.to_unit(best.setting or {}) for best in usable])
+            places = torch.from_numpy(self.space.places([best.setting or {} for best in usable]))
+            fit = self._learn()
             with torch.no_grad():
-                expected = risk.outlook(self._learn()).merits(torch.from_numpy(places), risk.worst)
+                expected = fit.outlook_at(places, risk.done(fit)).merits(places, risk.worst)
         else:
             seen_outcomes = [by_name(best.seen, self.outcomes) for best in usable]
             expected = torch.tensor([[one.merit(each[one.name]) for one in self.objectives] for each in seen_outcomes])
@@ -446,18 +526,14 @@ class Optimizer:
         """What the worlds expect at a setting, or at each of several, if it is done exactly.
 
         Args:
-            settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table.
+            settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table. What
+                is measured may be left out: the prediction is then over what it may be.
 
         Returns:
             A `Prediction`, or of several outcomes a mapping of name to `Prediction`; a list of these for several
             settings.
         """
-        places = self._places(settings)
-        each = {
-            name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self.expected(places, name), strict=True)]
-            for name in self.outcomes
-        }
-        found: list[Predicted] = _by_setting(each)
+        found = self._predict(self._places(settings))
         return found[0] if isinstance(settings, Mapping) else found
 
     @overload
@@ -477,33 +553,35 @@ class Optimizer:
         Returns:
             An `AsDone`: mean, standard deviation, and the part of it that comes from execution; otherwise as `predict`.
         """
-        found: list[PredictedAsDone] = _by_setting(self._as_done(self._places(settings)))
+        found = self._predict_asked(self._places(settings))
         return found[0] if isinstance(settings, Mapping) else found
 
     @_single_threaded
-    def _as_done(self, places: Array) -> dict[str, list[AsDone]]:
-        """What is expected of asking for each place, of each outcome.  (m, d)"""
-        fit = self._modelled()
-        if not len(places):
-            return {name: [] for name in self.outcomes}
-        with torch.no_grad():
-            expected = fit.careful_outlook.expected(torch.from_numpy(places))
-        found = {}
-        for objective, one, transform in zip(self.objectives, expected, fit.transforms, strict=True):
-            mean, sd = transform.to_prediction(one.mean, one.variance.sqrt())
-            part = sd * (one.execution / one.variance).sqrt()
-            columns = (objective.sign * mean).tolist(), sd.tolist(), part.tolist()
-            found[objective.name] = [AsDone(*each) for each in zip(*columns, strict=True)]
-        return found
+    def _predict(self, places: Array) -> list[Predicted]:
+        """What is expected at places of the unit cube.  (m, d), NaN for what is not known"""
+        each = predictions(self._modelled(), self.objectives, places)
+        return by_setting({name: [Prediction(one.mean, one.sd) for one in found] for name, found in each.items()})
 
-    def _strays(self) -> bool:
-        """Whether the method plans for equipment that does not do what it is asked."""
-        return self._modelled().execution is not None
+    @_single_threaded
+    def _predict_asked(self, places: Array) -> list[PredictedAsDone]:
+        """What is expected of asking for places of the unit cube.  (m, d)"""
+        fit = self._modelled()
+        return by_setting(predictions(fit, self.objectives, places, fit.execution))
+
+    def _expectations(
+        self, settings: Sequence[Mapping[str, Known]]
+    ) -> tuple[Sequence[Predicted | None], Sequence[PredictedAsDone | None]]:
+        """What is expected if settings are done exactly, and as equipment does them; None without a model or errors."""
+        none, model = [None] * len(settings), self._has_model()
+        places = self.space.places(settings)
+        strays = model and self._learn().execution is not None
+        return self._predict(places) if model else none, self._predict_asked(places) if strays else none
 
     def _places(self, settings: object) -> Array:
-        """The places of settings in the unit cube.  (m, d)"""
-        found = [self.space.to_unit(setting) for setting in read_settings(self.space, settings)]
-        return np.array(found).reshape(-1, self.space.dim)
+        """The places of settings in the unit cube; a suggestion may have gaps.  (m, d)"""
+        each = [settings] if isinstance(settings, Mapping) else settings
+        own = isinstance(each, Sequence) and all(isinstance(one, Suggestion) for one in each)
+        return self.space.places(read_settings(self.space, settings, whole=not own))
 
     def _outcome(self, name: object) -> int:
         """Which outcome has a name, from 0; the first without one."""
@@ -517,16 +595,9 @@ class Optimizer:
 
         The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
         """
-        places = read_places(self.space, places)
-        model, transform = self.learned(outcome)
-        if not len(places):
-            return np.zeros(0), np.zeros(0)
-        with torch.no_grad():
-            means, variances = model.moments(torch.from_numpy(places))
-        total = variances.mean(0) + means.var(0, correction=0)
-        mean, sd = transform.to_prediction(means.mean(0), total.sqrt())
-        sign = self.objectives[self._outcome(outcome)].sign
-        return sign * mean.numpy(), sd.numpy()
+        j = self._outcome(outcome)
+        found = predictions(self._modelled(), self.objectives, read_places(self.space, places))[self.outcomes[j]]
+        return np.array([one.mean for one in found]), np.array([one.sd for one in found])
 
     @_single_threaded
     def learned(self, outcome: str | None = None) -> tuple[GaussianProcess, Transform]:
@@ -537,6 +608,95 @@ class Optimizer:
         j = self._outcome(outcome)
         fit = self._modelled()
         return fit.models[j], fit.transforms[j]
+
+    @_single_threaded
+    def chances(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float] | None:
+        """The chance of each setting to be better than what is expected of the best row; None of several outcomes."""
+        places = torch.from_numpy(self._typical(self._places(settings)))
+        if len(self.objectives) > 1:
+            return None
+        with torch.no_grad():
+            found: list[float] = chance_to_beat_the_best(self._modelled(), places).tolist()
+        return found
+
+    @_single_threaded
+    def explain(self, setting: Mapping[str, Known], outcome: str | None = None) -> Explanation:
+        """What the prediction for a setting rests on: any setting, suggested or your own.
+
+        Args:
+            setting: A mapping of every parameter to a plain value within its bounds.
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            An `Explanation`: the prediction, its chance to beat the best row, and which rows and gaps it rests on most.
+        """
+        j = self._outcome(outcome)
+        predicted = by_name(self.predict(setting), self.outcomes)[self.outcomes[j]]
+        return explained(
+            self._modelled(),
+            j,
+            torch.from_numpy(self._typical(self._places(setting))[0]),
+            predicted,
+            sign=self.objectives[j].sign,
+            numbers=self._tried_numbers,
+            gaps=self.gap_draws(),
+        )
+
+    @_single_threaded
+    def prospects(self) -> Prospects:
+        """Whether to go on: what the next experiments, a value looked up and a repeated row are expected to gain.
+
+        Returns:
+            A `Prospects`; its `advice()` is one line.
+        """
+        if len(self.objectives) > 1:
+            raise MethodError("what experiments gain is told of a single outcome, and here are several")
+        fit, (objective,) = self._modelled(), self.objectives
+        choices, weights = Choices(self.space), torch.ones(1, dtype=torch.float64)
+        points, _ = self._next_points(max(HORIZONS), choices)
+        best = recommended(fit, weights, seed=self._seed_of_all_rows)
+        *places, last = self._typical_points(choices, torch.stack([*points, best]))
+        return prospects_of(
+            fit,
+            objective,
+            places,
+            last,
+            gaps=self.gap_draws(),
+            numbers=self._tried_numbers,
+            trusted=self.validation().trusted,
+            seed=self._seed_of_all_rows,
+        )
+
+    @_single_threaded
+    def validation(self, outcome: str | None = None) -> Validation:
+        """What is expected of each row from all other rows, beside what was measured: whether to trust the model.
+
+        Args:
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            A `Validation`; its `sentence` sums it up.
+        """
+        j, fit = self._outcome(outcome), self._modelled()
+        if j not in self._judged:
+            self._judged[j] = validated(fit, j, self.objectives[j], self._tried_numbers)
+        return self._judged[j]
+
+    def completed(self, setting: Mapping[str, Known]) -> dict[str, Known]:
+        """A setting with what is not known of it as in a typical row: of a measured parameter, its median."""
+        likely = self.space.from_unit(self._typical(self.space.place(setting)))
+        return {name: setting.get(name, value) for name, value in likely.items()}
+
+    def _typical(self, places: Array) -> Array:
+        """Places with what is not known of them as in a typical row.  (..., d)"""
+        if not np.isnan(places).any():
+            return places
+        typical = self._modelled().typical
+        return np.where(np.isnan(places), typical[len(typical) // 2].numpy(), places)
+
+    def _typical_points(self, choices: Choices, points: Tensor) -> Tensor:
+        """Where points of what is to be chosen are in the cube.  (m, r) -> (m, d)"""
+        return torch.from_numpy(self._typical(choices.places(points).numpy()))
 
     @overload
     def success(self, settings: Mapping[str, Known]) -> float: ...
@@ -561,11 +721,12 @@ class Optimizer:
     @_single_threaded
     def _chances(self, places: Array) -> list[float]:
         """The chance of each place to succeed.  (m, d)"""
-        success = self._modelled().outlook.success
-        if success is None:
+        points = torch.from_numpy(places)
+        outlook = self._modelled().outlook_at(points)
+        if outlook.success is None:
             return [1.0] * len(places)
         with torch.no_grad():
-            chances: list[float] = success.log_chance(torch.from_numpy(places)).exp().mean(0).tolist()
+            chances: list[float] = outlook.log_chance(outlook.places(points)).exp().mean(0).tolist()
         return chances
 
     def _modelled(self) -> Fit:
@@ -584,7 +745,7 @@ class Optimizer:
         draws, tried = self._learn().draws, self._observations.tried
         rows = range(len(tried)) if draws.rows is None else draws.rows.tolist()
         world_row = {row: i for i, row in enumerate(rows)}
-        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
+        numbers = self._tried_numbers
         found = []
         for i, row in enumerate(tried):
             for (name, parameter), columns in zip(self.space.parameters.items(), self.space.columns, strict=True):
@@ -625,14 +786,16 @@ class Optimizer:
         """
         return equipment_table(self._learn(), self._observations.tried, seed=self._seed_of_all_rows)
 
+    def equipment(self) -> list[str]:
+        """The same in words, a sentence for each parameter that strays."""
+        unit = self.objectives[0].unit if len(self.objectives) == 1 else "standard deviations of an outcome"
+        lines = self.execution().to_dict("records")
+        return [said for line in lines if (said := in_words(self._learn(), line, unit))]
+
     @_single_threaded
     def done_of(self, places: Array) -> tuple[Array, Array]:
         """What is done of requests, and how likely that is, over all worlds.  (m, d) -> (k, m), (k, m, d)"""
-        points = torch.from_numpy(read_places(self.space, places))
-        with torch.no_grad():
-            likely, done = self._modelled().careful_outlook.branches(points)
-        done = done.unflatten(1, likely.shape[1:])
-        return (likely.flatten(0, 1) / len(likely)).numpy(), done.flatten(0, 1).numpy()
+        return done_of(self._modelled(), read_places(self.space, places))
 
     def _best_outcomes(self) -> list[Array]:
         """What each of many worlds expects of the best of each outcome; of several, in units of its own rows' spread.
@@ -661,13 +824,35 @@ class Optimizer:
         """
         return self._observations.frame()
 
+    # --- keeping ---------------------------------------------------------------------------------------------------
 
-def _by_setting(each: Mapping[str, list[T]]) -> list[Any]:
-    """What is said of each outcome, by setting: of the only one itself, of several by name."""
-    if len(each) == 1:
-        (only,) = each.values()
-        return list(only)
-    return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
+    def save(self, path: str | Path) -> None:
+        """Write everything into a file of plain JSON, as docs/files.md describes it.
+
+        From here on this optimizer suggests what one that is loaded from the file suggests: both learn from the table
+        anew.
+        """
+        saving.save(path, Saved(self.space, self.objectives, self.method, self.seed, self._observations))
+        self._fit = None
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: str = "cpu") -> Optimizer:
+        """The optimizer that was saved in a file.
+
+        Args:
+            path: The file.
+            device: As for a new optimizer; it is not saved.
+        """
+        saved = saving.load(path)
+        objective = {one.name: one for one in saved.objectives}
+        made = cls(saved.space, objective=objective, method=saved.method, seed=saved.seed, device=device)
+        made._observations = saved.observations
+        return made
+
+
+def _known(row: Row) -> dict[str, Known]:
+    """The inputs of a row that are known exactly."""
+    return {name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)}
 
 
 def _suggested(experiment: object) -> str | None:

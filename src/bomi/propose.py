@@ -10,70 +10,88 @@ from bomi.learning import Fit, draw_seed
 from bomi.methods import Method
 from bomi.search import candidates
 from bomi.search.candidates import Score
+from bomi.search.choices import Choices
 from bomi.search.criteria import Acquisition
 from bomi.search.outlook import Outlook
 from bomi.search.strategy import Task
-from bomi.space import Space
 
 LIKELIEST_OF = 8  # space-filling points, where experiments have failed
 SPARE = 64  # points drawn where one is wanted, as small spaces give the same one again
 
 
 def promising(
-    fit: Fit, acquisition: Acquisition, pending: Tensor, *, count: int, t: int, first_seed: int, seed: int
+    fit: Fit,
+    acquisition: Acquisition,
+    pending: Tensor,
+    *,
+    count: int,
+    t: int,
+    first_seed: int,
+    seed: int,
+    choices: Choices | None = None,
 ) -> list[Tensor]:
-    """The points with the best score, the t-th and following suggestions.  pending: (m, d) -> count times (d,)
+    """The points with the best score, the t-th and following suggestions.  pending: (m, d) -> count times (r,)
 
     Each is chosen given that those before it have been tried, and have given what each world expects of them.
     """
-    space, search = fit.table.space, fit.method.search
-    outlook = fit.outlook.condition_on(pending) if len(pending) else fit.outlook
+    choices, search = choices or Choices(fit.table.space), fit.method.search
+    outlook = fit.choosing(choices, pending, execution=fit.planned)
+    starts, taken = choices.points(fit.good_rows), choices.taken(pending)
     shortlist: Tensor | None = None
+    listed = choices.listed
     places: list[Tensor] = []
 
     def score(outlook: Outlook, k: int) -> Score:
-        return acquisition.score(outlook, t=t + k, parameters=len(space))
+        return acquisition.score(outlook, t=t + k, parameters=len(fit.table.space))
 
     for k in range(count):
         per_world = [score(each, k) for each in outlook.worlds()]
         own_seed = draw_seed(seed, first_seed + k)
-        if k % candidates.SHARED_BY == 0 and (count > 1 or outlook.execution is not None):  # a score of many branches
-            shortlist = search.shortlist(per_world, space, seed=own_seed, starts=fit.good_rows)
+        if k % candidates.SHARED_BY == 0 and choices.listed is not None:
+            listed = candidates.shortlist_of_list(choices.listed, per_world)
+        elif k % candidates.SHARED_BY == 0 and (count > 1 or outlook.execution is not None):  # a score of many places
+            shortlist = search.shortlist(per_world, choices.left, seed=own_seed, starts=starts)
         task = Task(
             score(outlook, k),
-            space,
+            choices.left,
             own_seed,
-            starts=fit.good_rows,
-            taken=_taken(pending, places),
+            starts=starts,
+            taken=_taken(taken, places),
             per_world=per_world,
-            within=search.region(fit.table, fit.completed, t + k),
+            within=choices.region(search.region(fit.table, fit.completed, t + k)),
             shortlist=shortlist,
         )
-        place = search.maximize(task)
+        place = search.maximize(task) if listed is None else candidates.best_listed(task.score, listed, task.taken)
         places.append(place)
         if k + 1 < count:
             outlook = outlook.condition_on(place[None])
     return places
 
 
-def space_filling(fit: Fit, pending: Tensor, *, count: int, first: int, seed: int) -> list[Tensor]:
-    """Points for a method that has learned nothing yet, those after the first so many.  -> count times (d,)"""
+def space_filling(
+    fit: Fit, pending: Tensor, *, count: int, first: int, seed: int, choices: Choices | None = None
+) -> list[Tensor]:
+    """Points for a method that has learned nothing yet, those after the first so many.  -> count times (r,)"""
+    choices = choices or Choices(fit.table.space)
+    taken = choices.taken(pending)
     places: list[Tensor] = []
     for k in range(first, first + count):
-        spread = candidates.space_filling(fit.table.space, SPARE, seed=draw_seed(seed, 0), skip=k)
+        spread = choices.spread(SPARE, seed=draw_seed(seed, 0), skip=k)
         if fit.success is not None:  # away from what failed
-            likely = fit.success.log_chance(spread[:LIKELIEST_OF]).mean(0).argsort(descending=True)
+            chance = fit.success.log_chance(choices.places(spread[:LIKELIEST_OF]))
+            likely = chance.mean(0).argsort(descending=True)
             spread = torch.cat([spread[likely], spread[LIKELIEST_OF:]])
-        places.append(candidates.first_free(fit.table.space, spread, _taken(pending, places)))
+        places.append(candidates.first_free(choices.left, spread, _taken(taken, places)))
     return places
 
 
-def uniform(space: Space, pending: Tensor, *, count: int, first: int, seed: int) -> list[Tensor]:
-    """Random points, for a method that never learns.  -> count times (d,)"""
+def uniform(choices: Choices, pending: Tensor, *, count: int, first: int, seed: int) -> list[Tensor]:
+    """Random points, for a method that never learns.  -> count times (r,)"""
+    taken = choices.taken(pending)
     places: list[Tensor] = []
     for k in range(first, first + count):
-        points = torch.from_numpy(space.draw(SPARE, np.random.default_rng(draw_seed(seed, k))))
-        places.append(candidates.first_free(space, points, _taken(pending, places)))
+        points = choices.draw(SPARE, np.random.default_rng(draw_seed(seed, k)))
+        places.append(candidates.first_free(choices.left, points, _taken(taken, places)))
     return places
 
 
@@ -83,5 +101,5 @@ def too_few(fit: Fit, method: Method) -> str:
 
 
 def _taken(pending: Tensor, places: list[Tensor]) -> Tensor:
-    """What has been asked for already.  (m, d)"""
+    """What has been asked for already.  (m, r)"""
     return torch.cat([pending, *(place[None] for place in places)])

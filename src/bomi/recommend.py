@@ -13,15 +13,16 @@ import torch
 from torch import Tensor
 
 from bomi.errors import BomiError, CellError, shown
-from bomi.learning import Fit
+from bomi.learning import AT_ONCE, Fit
+from bomi.model.execution import Execution
 from bomi.search import acquisition, candidates
 from bomi.search.candidates import Score
+from bomi.search.choices import Choices
 from bomi.search.outlook import Outlook
 from bomi.space.numbers import plain_number
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
-AT_ONCE = 25  # worlds whose processes are held in memory
 
 
 @dataclass(frozen=True)
@@ -31,28 +32,29 @@ class Risk:
     execution: bool = True
     worst: float | None = None
 
-    def outlook(self, fit: Fit) -> Outlook:
-        """What is expected, with what equipment does or without it."""
-        return fit.careful_outlook if self.execution else fit.nominal_outlook
+    def done(self, fit: Fit) -> Execution | None:
+        """What equipment makes of a request, or that it does not matter."""
+        return fit.execution if self.execution else None
 
 
-NOMINAL = Risk(execution=False)
+EXPECTED, NOMINAL = Risk(), Risk(execution=False)
 
 
 def read_risk(risk: object) -> Risk:
-    """A risk as people write it: "expected", "nominal" or ("worst", 0.1)."""
+    """A risk as people write it: "expected", "nominal", ("worst", 0.1) or "worst:0.1"."""
     if isinstance(risk, str) and risk in ("expected", "nominal"):
         return Risk(execution=risk == "expected")
-    if isinstance(risk, tuple | list) and len(risk) == 2 and risk[0] == "worst":
+    parts = risk.split(":") if isinstance(risk, str) else risk
+    if isinstance(parts, tuple | list) and len(parts) == 2 and parts[0] == "worst":
         try:
-            share = plain_number(risk[1])
-        except CellError:
+            share = float(parts[1]) if isinstance(risk, str) else plain_number(parts[1])
+        except (CellError, ValueError):
             share = math.nan
         if 0 < share <= 1:
             return Risk(worst=float(share))
     raise BomiError(
-        'risk must be "expected", "nominal" or ("worst", share), on the command line worst:share, with a share above 0 '
-        f"and up to 1 of what may come out, but got {shown(risk)}"
+        'risk must be "expected", "nominal" or ("worst", share), as one text worst:share, with a share above 0 and '
+        f"up to 1 of what may come out, but got {shown(risk)}"
     )
 
 
@@ -66,34 +68,53 @@ def trade_offs(outcomes: int) -> Tensor:
     return torch.tensor([*lattice, [1 / outcomes] * outcomes], dtype=torch.float64)
 
 
-def recommended(fit: Fit, weights: Tensor, risk: Risk, *, seed: int, shortlist: Tensor | None = None) -> Tensor:
-    """The request with the best expected outcome over all worlds; of several, for a trade-off.  (J,) -> (d,)"""
+def recommended(
+    fit: Fit,
+    weights: Tensor,
+    risk: Risk = EXPECTED,
+    *,
+    seed: int,
+    shortlist: Tensor | None = None,
+    choices: Choices | None = None,
+) -> Tensor:
+    """The point with the best expected outcome over all worlds; of several outcomes, for a trade-off.  (J,) -> (r,)"""
+    choices = choices or Choices(fit.table.space)
+    outlook = fit.choosing(choices, execution=risk.done(fit))
+
+    def score_of(outlook: Outlook) -> Score:
+        def score(points: Tensor) -> Tensor:
+            merits = _relative_merits(outlook, points, risk)
+            return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
+
+        return score
+
+    if choices.listed is not None:
+        per_world = [score_of(world) for world in outlook.worlds()]
+        return candidates.best_listed(score_of(outlook), choices.listed, per_world=per_world)
+    starts = choices.points(fit.good_rows)
+    return candidates.maximize(score_of(outlook), choices.left, seed=seed, starts=starts, shortlist=shortlist)
+
+
+def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, risk: Risk = EXPECTED, *, seed: int) -> Tensor | None:
+    """Points that are good for one trade-off or another; None of a list.  (w, J) -> (s, r)"""
+    if choices.listed is not None:
+        return None
+    outlook = fit.choosing(choices, execution=risk.done(fit))
 
     def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(fit, points, risk)
-        return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
-
-    space = fit.table.space
-    return candidates.maximize(score, space, seed=seed, starts=fit.good_rows, shortlist=shortlist)
-
-
-def shortlist_of(fit: Fit, weights: Tensor, risk: Risk, *, seed: int) -> Tensor | None:
-    """Points that are good for one trade-off or another.  (w, J) -> (r, d)"""
-
-    def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(fit, points, risk)
+        merits = _relative_merits(outlook, points, risk)
         each = torch.stack([acquisition.chebyshev(merits, one) for one in weights])  # (w, m)
         return (each - each.amax(-1, keepdim=True)).amax(0)
 
     scores: list[Score] = [score]
-    return candidates.shortlist_of(scores, fit.table.space, seed=seed, starts=fit.good_rows, most=candidates.SHORTLIST)
+    starts = choices.points(fit.good_rows)
+    return candidates.shortlist_of(scores, choices.left, seed=seed, starts=starts, most=candidates.SHORTLIST)
 
 
-def _relative_merits(fit: Fit, points: Tensor, risk: Risk) -> Tensor:
+def _relative_merits(outlook: Outlook, points: Tensor, risk: Risk = EXPECTED) -> Tensor:
     """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
-    tried = fit.outlook.tried.mean(0)  # (r, J)
-    span = (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
-    return (risk.outlook(fit).merits(points, risk.worst) - tried.amax(0)) / span
+    tried = outlook.tried.mean(0)  # (r, J)
+    return (outlook.merits(points, risk.worst) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
 
 
 def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
@@ -105,7 +126,8 @@ def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
     if len(draws.inputs) < FEWEST_DRAWS:
         return None
     even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
-    points = torch.cat([fit.good_rows, recommended(fit, even, NOMINAL, seed=seed)[None]])
+    best = recommended(fit, even, NOMINAL, seed=seed)[None]
+    points = torch.cat([fit.good_rows, fit.choosing(Choices(fit.table.space)).places(best).flat[0]])
     found: list[list[Tensor]] = [[] for _ in fit.aims]
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         for j, (model, aim) in enumerate(zip(fit.models_of(draws.select(some)), fit.aims, strict=True)):

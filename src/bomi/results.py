@@ -6,12 +6,20 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from bomi.space import cells
+import numpy as np
+
+from bomi.space import Array, cells
 from bomi.space.cells import Cell, Known
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 T = TypeVar("T")
+FEWEST = 8  # rows by which a model can be judged
+CHANCE = (0.33, 2.6)  # the share that a model seems to explain of pure noise: at most, and over the root of the rows
+NARROW = 0.7  # share of rows within their 90 % intervals: with fewer, the intervals are too narrow
 
 
 class Prediction(NamedTuple):
@@ -47,7 +55,7 @@ class GapDraws:
 
 @dataclass(frozen=True, eq=False)
 class Suggestion(Mapping[str, Known]):
-    """An experiment to run next: a mapping of parameter to value.
+    """An experiment to run next: a mapping of parameter to value. What nobody knows of a candidate it lacks.
 
     Two suggestions are equal if they have the same id, values, predictions and note. To any other mapping a suggestion
     is equal by its values.
@@ -57,6 +65,7 @@ class Suggestion(Mapping[str, Known]):
     values_by_name: Mapping[str, Known]
     predicted: Predicted | None = None  # if it is done exactly; None without a model
     note: str = ""
+    candidate: int | str | None = None  # of a list: its place from 0; of a file: its id, or its line
     as_done: PredictedAsDone | None = None  # None where equipment does what it is asked
 
     def __getitem__(self, name: str) -> Known:
@@ -81,7 +90,8 @@ class Suggestion(Mapping[str, Known]):
         expected = f", predicted={shown(self.predicted)}" if self.predicted else ""
         done = f", as_done={shown(self.as_done)}" if self.as_done else ""
         note = f", note={self.note!r}" if self.note else ""
-        return f"Suggestion({dict(self)}, id={self.id!r}{expected}{done}{note})"
+        chosen = "" if self.candidate is None else f", candidate={self.candidate!r}"
+        return f"Suggestion({dict(self)}, id={self.id!r}{expected}{done}{note}{chosen})"
 
     def _repr_html_(self) -> str:
         rows = [(name, cells.text(value)) for name, value in self.items()]
@@ -184,3 +194,183 @@ class Front(Best):
 
     def __getitem__(self, place: int) -> Best:
         return self.choices[place]
+
+
+STOP = 0.0015  # of the outcomes' spread: a smaller gain of the next experiment is not worth one
+QUIET = 8  # experiments in a row without anything better, before it is believed that nothing is left to find
+
+
+@dataclass(frozen=True)
+class Prospects:
+    """What going on is expected to gain, in the outcome's unit. Rows are counted from 0, in the order told."""
+
+    outcome: str
+    unit: str
+    gains: Mapping[int, float]  # of the next 1, 5 and 10 experiments together
+    look_up: tuple[int, str, float] | None  # the row and parameter of the gap most worth knowing, and what that gains
+    repeat: tuple[int, float] | None  # the row most worth repeating, and what that gains
+    spread: float  # of the outcomes so far, from 5 to 95 %
+    since: int  # how many experiments were made since the best so far, or one nearly as good
+    cost: float | None  # of an experiment, where one is stated
+    trusted: bool  # whether the model is
+
+    @property
+    def stop(self) -> bool:
+        """Whether no number of experiments is worth its price."""
+        if not self.trusted:
+            return False
+        if self.cost is not None:
+            return all(gain <= count * self.cost for count, gain in self.gains.items())
+        return self.gains[1] < STOP * self.spread and self.since >= QUIET
+
+    @property
+    def action(self) -> str:
+        """What to do: "look up", "repeat", "go on" or "stop"."""
+        least = self.cost or STOP * self.spread
+        next_one = 0.0 if self.stop else self.gains[1]
+        if self.trusted and self.look_up is not None and self.look_up[2] > max(next_one, least):
+            return "look up"
+        if self.trusted and self.repeat is not None and self.repeat[1] > max(next_one, least):
+            return "repeat"
+        return "stop" if self.stop else "go on"
+
+    def advice(self, labels: Sequence[object] | None = None) -> str:
+        """One line; `labels` name the rows."""
+
+        def called(row: int) -> str:
+            return f"row {row}" if labels is None else str(labels[row])
+
+        next_one = f"the next experiment is expected to gain {self.told(self.gains[1])}"
+        if self.action == "look up" and self.look_up is not None:
+            row, parameter, gain = self.look_up
+            return f"look up {parameter} of {called(row)}: knowing it is expected to gain {self.told(gain)}; {next_one}"
+        if self.action == "repeat" and self.repeat is not None:
+            row, gain = self.repeat
+            return f"repeat {called(row)}: a second outcome is expected to gain {self.told(gain)}; {next_one}"
+        ten = f"ten are expected to gain {self.told(self.gains[max(self.gains)])}"
+        if self.action == "stop":
+            price = "that is less than they cost" if self.cost is not None else "hardly anything is left to find"
+            return f"stop: {next_one}, and {ten}: {price}"
+        reason = "" if self.trusted else "; but the model is not to be trusted yet"
+        return f"go on: {next_one}, and {ten}{reason}"
+
+    def told(self, gain: float) -> str:
+        """A gain with its unit."""
+        digits = 0.0 if gain < 1e-3 * self.spread else float(f"{gain:.2g}")
+        return f"{digits:g} {self.unit}".strip()
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a prediction rests on. Rows are counted from 0, in the order told."""
+
+    predicted: Prediction
+    chance: float | None  # to be better than what is expected of the best row; None of several outcomes
+    rows: tuple[tuple[int, float], ...]  # with how far each moves what is expected, the largest first
+    gaps: tuple[tuple[int, str, float], ...]  # with the part of the uncertainty that hangs on each, the largest first
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Every row's outcome beside what is expected of it from all other rows, with 90 % intervals."""
+
+    outcome: str
+    unit: str
+    rows: tuple[int, ...]  # counted from 0, in the order told
+    measured: Array  # (n,)
+    mean: Array  # (n,)
+    low: Array  # (n,) 5 %
+    high: Array  # (n,) 95 %
+    explained: float  # share of the variation, on the model's scale: 1 is all of it, 0 or less is none
+
+    @property
+    def error(self) -> float:
+        """The mean distance between what was expected and what was measured."""
+        return float(np.abs(self.measured - self.mean).mean())
+
+    @property
+    def inside(self) -> int:
+        """How many rows lie within their intervals."""
+        return int(((self.low <= self.measured) & (self.measured <= self.high)).sum())
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the model has shown that it knows more than chance."""
+        count, (most, root) = len(self.rows), CHANCE
+        return count >= FEWEST and self.explained > min(most, root / math.sqrt(count))
+
+    @property
+    def sentence(self) -> str:
+        """What to think of the model, in one sentence."""
+        count = len(self.rows)
+        if count < FEWEST:
+            rows = f"{count} row{'' if count == 1 else 's'}"
+            return f"{rows} with {self.outcome} cannot show yet whether the model is right: about {FEWEST} are needed"
+        if not self.trusted:
+            return (
+                f"these {count} outcomes of {self.outcome} cannot be told from noise: "
+                "suggestions are near random until more is known"
+            )
+        error = f"{self.error:.2g}" if self.error < 100 else f"{self.error:.0f}"
+        narrow = "; its intervals are too narrow" if self.inside < NARROW * count else ""
+        share = "nearly all" if self.explained > 0.995 else f"{self.explained:.0%}"
+        return (
+            f"the model explains {share} of what varies in {self.outcome}; errors of about "
+            f"{' '.join([error, self.unit]).strip()}; {self.inside} of {count} within their 90 % interval{narrow}"
+        )
+
+    @property
+    def doubt(self) -> str:
+        """The sentence, while it is bad news."""
+        return "" if self.trusted else self.sentence
+
+    @property
+    def records(self) -> list[dict[str, float]]:
+        """Row by row: its number, what was measured, what was expected and its interval."""
+        names = ("row", "measured", "expected", "5 %", "95 %")
+        numbers = (array.tolist() for array in (self.measured, self.mean, self.low, self.high))
+        return [dict(zip(names, row, strict=True)) for row in zip(self.rows, *numbers, strict=True)]
+
+    def frame(self) -> pd.DataFrame:
+        """The rows as a table."""
+        import pandas as pd
+
+        return pd.DataFrame(self.records)
+
+    def _repr_html_(self) -> str:
+        digits = [[f"{value:.4g}" for value in record.values()] for record in self.records]
+        return html_table(f"Validation of {self.outcome}", list(self.records[0]), digits, self.sentence)
+
+
+# --- for programs ----------------------------------------------------------------------------------------------------
+
+
+def plain(value: object) -> object:
+    """What JSON can hold: NaN becomes null."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if missing(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
+def missing(value: object) -> bool:
+    """Whether there is nothing to print."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def nested(predicted: Any) -> Any:
+    """A prediction as JSON holds it."""
+    if isinstance(predicted, Mapping):
+        return {name: nested(one) for name, one in predicted.items()}
+    return predicted._asdict() if predicted else None
+
+
+def expected(one: Suggestion | Best) -> dict[str, Any]:
+    """What is expected of a setting as JSON holds it: if it is done exactly, and as the equipment does it."""
+    return {
+        "predicted": nested(one.predicted),
+        **({} if one.as_done is None else {"as_done": nested(one.as_done)}),
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, replace
@@ -10,16 +10,25 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from bomi.analysis import insight
-from bomi.campaign import Campaign, Experiments, Ledger, campaign_path, ledger, read_experiments
+from bomi.analysis import insight, sensitivity
+from bomi.campaign import (
+    Campaign,
+    Experiments,
+    Ledger,
+    Library,
+    campaign_path,
+    ledger,
+    read_experiments,
+    read_library,
+)
 from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
-from bomi.errors import TableError
+from bomi.data.reading import read_settings
+from bomi.errors import BomiError, MethodError, TableError
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
-from bomi.results import Best, Front, Suggestion
+from bomi.results import Best, Front, Prediction, Prospects, Suggestion, Validation
+from bomi.space import Array
 from bomi.space.cells import Cell, Known
 
 if TYPE_CHECKING:
@@ -46,6 +55,7 @@ class Advice:
     suggestion: Suggestion
     why: str
     nearest: int | None = None  # the line of the nearest complete row
+    doubt: str = ""  # why the model behind it is not to be trusted yet
 
 
 def load(table: Path, campaign: Path | None = None, *, seed: int = 0) -> LoadedTable:
@@ -76,12 +86,16 @@ def suggest(
     campaign: Path | None = None,
     *,
     count: int = 1,
+    given: Mapping[str, object] | None = None,
+    candidates: Path | None = None,
+    replacement: bool | None = None,
     append: bool = False,
     seed: int = 0,
     done: Callable[[int], None] = lambda number: None,
 ) -> list[Advice]:
     """The next experiments; with `append` they are added to the table as pending rows.
 
+    They are chosen from a list if `candidates`, or the campaign, names a file.
     While appending, the table is held from reading to writing: who asks at the same time gets other suggestions.
     """
     if append and not table.exists():
@@ -90,7 +104,7 @@ def suggest(
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None
         loaded = study(held.experiments if held else read_experiments(table, known), seed=seed)
-        advices = advise(loaded, count, done)
+        advices = advise(loaded, count, done, given=given, candidates=candidates, replacement=replacement)
         if held is None:
             return advices
         ids = held.append([advice.suggestion for advice in advices])
@@ -100,24 +114,126 @@ def suggest(
     ]
 
 
-def advise(loaded: LoadedTable, count: int = 1, done: Callable[[int], None] = lambda number: None) -> list[Advice]:
+def advise(
+    loaded: LoadedTable,
+    count: int = 1,
+    done: Callable[[int], None] = lambda number: None,
+    *,
+    given: Mapping[str, object] | None = None,
+    candidates: Path | None = None,
+    replacement: bool | None = None,
+) -> list[Advice]:
     """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
     optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
-    expected = _best(optimizer)
+    library = _library(loaded, candidates, given)
+    frame = _frame(library)
+    expected, reason = _best(optimizer, given, frame), doubt(loaded)
+    again = loaded.campaign.replacement if replacement is None else replacement
+    numbers = loaded.experiments.numbers
     advices = []
-    for number, suggestion in enumerate(optimizer.ask(count), 1):
-        numbers = loaded.experiments.numbers
+    for number, found in enumerate(optimizer.ask(count, given=given, candidates=frame, replacement=again), 1):
+        suggestion = found
+        if library is not None and isinstance(found.candidate, int):
+            suggestion = replace(found, candidate=library.labels[found.candidate])
         near = insight.nearest(optimizer, suggestion)
         line = numbers[near.row] if near is not None and near.row < len(numbers) else None
-        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line))
+        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line, reason))
         done(number)
     return advices
 
 
-def _best(optimizer: Optimizer) -> Best | None:
+def labels(loaded: LoadedTable) -> list[str]:
+    """What people call each row: its id, or its number in the table."""
+    pairs = zip(loaded.experiments.numbers, loaded.experiments.rows, strict=True)
+    return [row.id or str(number) for number, row in pairs]
+
+
+def validations(loaded: LoadedTable) -> list[Validation]:
+    """Every row of each outcome predicted from the other rows; rows by line number. None without a model."""
+    try:
+        found = [loaded.optimizer.validation(name) for name in loaded.campaign.outcomes]
+    except MethodError:
+        return []
+    numbers = loaded.experiments.numbers
+    return [replace(one, rows=tuple(numbers[row] for row in one.rows)) for one in found]
+
+
+def doubt(loaded: LoadedTable) -> str:
+    """Why the model is not to be trusted yet, if it is not."""
+    return "; ".join(one.doubt for one in validations(loaded) if one.doubt)
+
+
+def read_setting(campaign: Campaign, texts: Sequence[str]) -> dict[str, Known]:
+    """A whole setting as it is typed: `time=6`, one text for each parameter."""
+    names, told = campaign.space.names, {}
+    for text in texts:
+        known = next((name for name in names if text.startswith(f"{name}=")), None)
+        name, equals, value = (known, "=", text[len(known) + 1 :]) if known else text.partition("=")
+        if not equals:
+            raise BomiError(f"a value is typed as NAME=VALUE, such as {names[0]}=..., but got {text!r}")
+        told[name.strip()] = value
+    return read_settings(campaign.space, told)[0]
+
+
+def prospects(loaded: LoadedTable) -> tuple[Prospects, str]:
+    """Whether to go on, and the advice in one line; rows by what people call them."""
+    found = loaded.optimizer.prospects()
+    return found, found.advice(labels(loaded))
+
+
+STRONGEST = 3  # rows and gaps that are told of a prediction
+
+
+@dataclass(frozen=True)
+class Look:
+    """What to expect of one outcome at a setting of one's own, and what that rests on, in words."""
+
+    outcome: str
+    predicted: Prediction
+    reasons: tuple[str, ...]
+    chance: float | None
+
+
+def look(loaded: LoadedTable, setting: Mapping[str, Known]) -> list[Look]:
+    """What to expect of each outcome at any setting, suggested or not."""
+    optimizer, numbers = loaded.optimizer, loaded.experiments.numbers
+    named = labels(loaded)
+    near = insight.distance(optimizer, setting, numbers)
+    found = []
+    for objective in loaded.campaign.objectives:
+        why = optimizer.explain(setting, objective.name)
+        reasons = [near]
+        if why.chance is not None:
+            reasons.append(f"its chance to beat the best row is {why.chance:.0%}")
+        if any(row.failed for row in loaded.experiments.rows):
+            reasons.append(f"its probability of success is {optimizer.success(setting):.0%}")
+        unit = f" {objective.unit}" if objective.unit else ""
+        moves = [f"{named[row]} ({move:+.2g}{unit})" for row, move in why.rows[:STRONGEST]]
+        reasons.append(f"the rows that move it most are {', '.join(moves)}")
+        hang = [f"{name} of {named[row]} ({part:.2g}{unit})" for row, name, part in why.gaps[:STRONGEST]]
+        if hang:
+            reasons.append(f"its uncertainty hangs most on {', '.join(hang)}")
+        found.append(Look(objective.name, why.predicted, tuple(reasons), why.chance))
+    return found
+
+
+def _library(loaded: LoadedTable, candidates: Path | None, given: Mapping[str, object] | None) -> Library | None:
+    """The list to choose from: the one in a file, or else that of the campaign, which is found from the table."""
+    named = loaded.campaign.candidates
+    path = loaded.experiments.sheet.path.parent / named if candidates is None and named else candidates
+    return None if path is None else read_library(path, loaded.campaign, given or ())
+
+
+def _frame(library: Library | None) -> pd.DataFrame | None:
+    import pandas as pd
+
+    return None if library is None else pd.DataFrame(dict(library.columns), dtype=object)
+
+
+def _best(optimizer: Optimizer, given: Mapping[str, object] | None, candidates: pd.DataFrame | None) -> Best | None:
     """What is best so far, if there is an outcome."""
     try:
-        return optimizer.best()
+        return optimizer.best(given=given, candidates=candidates)
     except TableError:
         return None
 
@@ -136,6 +252,7 @@ class Recommendation:
 
     best: Best
     row: int
+    around: Mapping[str, Known] | None = None  # the setting with what is not known of it as in a typical row
 
     @property
     def recorded(self) -> Mapping[str, Cell]:
@@ -143,12 +260,26 @@ class Recommendation:
         return self.best.seen_at
 
 
-def recommend(loaded: LoadedTable, risk: str | tuple[str, float] = "expected") -> list[Recommendation]:
+def recommend(
+    loaded: LoadedTable,
+    *,
+    risk: str | tuple[str, float] = "expected",
+    given: Mapping[str, object] | None = None,
+    candidates: Path | None = None,
+) -> list[Recommendation]:
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
-    best = loaded.optimizer.best(risk)
+    best = loaded.optimizer.best(risk, given=given, candidates=_frame(_library(loaded, candidates, given)))
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
     seen = [(choice, choice.seen_row) for choice in choices]
-    return [Recommendation(choice, loaded.experiments.numbers[row]) for choice, row in seen if row is not None]
+    return [
+        Recommendation(
+            choice,
+            loaded.experiments.numbers[row],
+            loaded.optimizer.completed(choice.setting) if choice.setting and choice.predicted else choice.setting,
+        )
+        for choice, row in seen
+        if row is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -204,38 +335,27 @@ class Overview:
     """
 
     recommended: list[Recommendation]
-    importance: Mapping[str, list[insight.Importance]]  # by outcome
+    importance: Mapping[str, list[sensitivity.Importance]]  # by outcome
     slices: Mapping[str, list[insight.Slice]]  # through the first that is recommended
-    fitted: Mapping[str, list[tuple[int, float, float]]]  # of complete rows: line, expected mean and its sd, by outcome
+    validations: Mapping[str, Validation]  # rows by line number
+    interactions: Mapping[str, Array]  # of every two parameters, (p, p)
+    equipment: Sequence[str] = ()  # what it makes of requests, where it strays
     note: str = ""
 
 
 def overview(loaded: LoadedTable) -> Overview:
     """The best, what matters, and slices through the recommended setting; of trade-offs, the one in the middle."""
     found = recommend(loaded)
-    middle = found[len(found) // 2].best
-    if middle.setting is None or middle.predicted is None:
-        return Overview(found, {}, {}, {}, middle.note)
-    optimizer, setting = loaded.optimizer, middle.setting
-    names = loaded.campaign.outcomes
+    middle = found[len(found) // 2]
+    if middle.around is None or middle.best.predicted is None:
+        return Overview(found, {}, {}, {}, {}, note=middle.best.note)
+    optimizer, setting = loaded.optimizer, middle.around
+    judged = {one.outcome: one for one in validations(loaded)}
     return Overview(
         found,
-        {name: insight.importance(optimizer, outcome=name) for name in names},
-        {name: insight.slices(optimizer, setting, outcome=name) for name in names},
-        {name: _fitted(loaded, name) for name in names},
+        {name: sensitivity.importance(optimizer, outcome=name) for name in judged},
+        {name: insight.slices(optimizer, setting, outcome=name) for name in judged},
+        judged,
+        {name: sensitivity.interactions(optimizer, outcome=name) for name in judged},
+        optimizer.equipment(),
     )
-
-
-def _fitted(loaded: LoadedTable, outcome: str) -> list[tuple[int, float, float]]:
-    """What is expected of the complete rows that have an outcome: line, mean, standard deviation."""
-    rows = [
-        (number, row)
-        for number, row in zip(loaded.experiments.numbers, loaded.experiments.rows, strict=True)
-        if row.complete and outcome in row.outcomes
-    ]
-    if not rows:
-        return []
-    space = loaded.optimizer.space
-    known = [{name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)} for _, row in rows]
-    mean, sd = loaded.optimizer.expected(np.array([space.to_unit(setting) for setting in known]), outcome)
-    return [(number, float(m), float(s)) for (number, _), m, s in zip(rows, mean, sd, strict=True)]

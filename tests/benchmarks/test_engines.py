@@ -1,17 +1,20 @@
 """A Dask cluster of real processes makes the runs that this machine makes, also when a worker is killed."""
 
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from typer.testing import CliRunner
 
 if os.environ.get("BOMI_REQUIRE_ALL") != "1":
     pytest.importorskip("distributed", reason="these tests need bomi[dask]")
+import distributed
 
 from bomi.benchmarks import engines, results
 from bomi.benchmarks.engines import find_engine
@@ -53,6 +56,7 @@ def cluster(tmp_path_factory):
             process.wait()
 
 
+@pytest.mark.filterwarnings("ignore:the Dask scheduler .* has no workers")  # yet
 def test_a_cluster_gives_the_runs_of_this_machine_although_a_worker_is_killed(cluster, tmp_path):
     address, workers = cluster
     killed = []
@@ -73,6 +77,45 @@ def test_a_cluster_gives_the_runs_of_this_machine_although_a_worker_is_killed(cl
     # The client has written each run once, as it came, and a sweep that is complete asks for nothing more.
     assert len(path.read_text().splitlines()) == 1 + 18
     sweep(CASES, METHODS, repeats=REPEATS, path=path, engine=find_engine("dask://127.0.0.1:1", 1))
+
+
+@pytest.mark.filterwarnings("ignore:the Dask scheduler .* has no workers")
+def test_a_client_that_stops_and_starts_again_asks_only_for_the_rest(cluster, tmp_path):
+    address, path, seen = cluster[0], tmp_path / "restart.jsonl", []
+
+    def stop(done, total):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    def run(progress):
+        return sweep(CASES, ["random"], repeats=REPEATS, path=path, engine=find_engine(address, 1), progress=progress)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(stop)
+    assert len(path.read_text().splitlines()) == 1 + 2  # each run is on disk before the next is looked at
+    found = run(lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 6) for done in range(2, 7)]
+    assert len(found.runs) == 6
+
+
+def test_a_scheduler_without_workers_says_that_it_waits(monkeypatch):
+    options = {"n_workers": 0, "processes": False, "dashboard_address": ":0", "silence_logs": logging.ERROR}
+    with distributed.LocalCluster(**options) as cluster, warnings.catch_warnings():
+        address, said = cluster.scheduler_address, []
+
+        def show(message, *rest, **more):
+            said.append(str(message))
+            cluster.scale(1)  # and so somebody starts a worker
+
+        warnings.simplefilter("always", UserWarning)
+        monkeypatch.setattr(warnings, "showwarning", show)
+        assert list(engines.dask(address)(_key, [Job(CASES[0], "mean", 0)])) == ["branin"]
+    expected = f"the Dask scheduler at {address} has no workers: waiting for one; start it by: dask worker {address}"
+    assert said == [expected]
+
+
+def _key(job):
+    return job.case.problem
 
 
 def test_a_mistake_in_a_run_is_told_here(cluster):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bomi import Categorical, Integer, Linear, Ordinal, Real, Space
 from bomi.campaign import Campaign, append, campaign_path, guess, read_experiments, summarize
 from bomi.campaign.sheet import parse_sheet
+from bomi.campaign.toml import parse_campaign
 from bomi.data.objectives import Objective
 from bomi.errors import BomiError, FileError
 
@@ -90,6 +91,14 @@ def test_any_campaign_written_reads_back(tmp_path_factory, parameters, objective
             f'name = "strength"\ngoal = "target"\ntarget = {10**400}',
             "target = a number go together",
         ),
+        ('name = "strength"', 'name = "strength"\nrange = [5, 5]', r"must be \[low, high\] with low < high, such as"),
+        ('name = "strength"', 'name = "strength"\nrange = [-inf, inf]', r"must be \[low, high\] with low < high"),
+        ('name = "strength"', 'name = "strength"\nrange = ["a", 5]', "an end of a range must be a finite number"),
+        (
+            'name = "strength"',
+            'name = "strength"\ncost = -1',
+            "the cost of an experiment must be 0 or more, but got -1",
+        ),
         ('name = "strength"', 'name = "strength"\ntarget = "high"', "a target goes with the goal 'target'"),
         ("range = [20, 400]", "ranges = [20, 400]", "did you mean 'range'"),
         ("range = [20, 400]", "range = [20, 400]\nstep = 'a'", "step must be a number"),
@@ -113,7 +122,11 @@ def test_what_is_wrong_is_told(tmp_path, before, after, said):
 
 
 def test_several_objectives_written_read_back(tmp_path):
-    wanted = Objective("yield", unit="%"), Objective("impurity (ppm)", "minimize"), Objective("pH", "target", 7.0)
+    wanted = (
+        Objective("yield", unit="%", range=(0, 100), cost=0.5),
+        Objective("impurity (ppm)", "minimize", range=(0, float("inf"))),
+        Objective("pH", "target", 7.0),
+    )
     campaign = Campaign(Space({"x": (0, 1)}), wanted)
     path = tmp_path / "campaign.toml"
     path.write_text(campaign.text(), encoding="utf-8")
@@ -187,12 +200,13 @@ def test_what_cannot_be_guessed_is_told(text, said):
 def test_a_guessed_range_holds_every_number(numbers):
     text = "a,y\n" + "".join(f"{number!r},{i % 3}\n" for i, number in enumerate(numbers))
     try:
-        parameter = guess(parse_sheet(HERE, text.encode())).campaign.space.parameters["a"]
+        campaign = guess(parse_sheet(HERE, text.encode())).campaign
     except BomiError:
         largest, span = max(abs(n) for n in numbers), max(numbers) - min(numbers)
         assert largest > 1e99 or span < 1e-99 or span < 16 * math.ulp(largest) or 0 < min(numbers) < 1e-99
     else:
-        assert all(parameter.contains(number) for number in numbers)
+        codes = set(map(float, campaign.unknown))  # 1e30 far from all others says unknown
+        assert all(campaign.space.parameters["a"].contains(number) for number in numbers if number not in codes)
 
 
 # --- ordered levels, defaults, constraints ---
@@ -274,3 +288,11 @@ def test_a_table_may_lack_a_column_with_a_default_and_rows_may_break_a_constrain
     rows = read_experiments(table, campaign).rows
     assert dict(rows[-1].asked) == {"a": 0.5, "b": 0.25, "dose": 2}
     assert [row.recorded["a"] for row in rows] == [0.25, 0.25, 0.25, 0.5]
+
+
+@pytest.mark.parametrize("form", ["{} = 1", "[{}]", "x = {{{} = 1}}"])
+@pytest.mark.parametrize("dot", [".", " . "])
+def test_a_key_of_very_many_parts_is_refused_at_once(form, dot):
+    text = "[objective]\nname = 'y'\n# ....\n" + form.format(dot.join(["a"] * 100_000)) + "\n"
+    with pytest.raises(FileError, match="line 4: a key of more than 50 parts"):
+        parse_campaign(Path("campaign.toml"), text.encode())

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bomi.campaign import Campaign, Edit, read_experiments, read_sheet, save_edits, summarize, take_snapshot
+from bomi.campaign import (
+    Campaign,
+    Edit,
+    read_experiments,
+    read_sheet,
+    save_edits,
+    summarize,
+    take_snapshot,
+    write_guess,
+)
 from bomi.campaign.draft import Draft, cell_problems, enter, marks, other_problems, remove_row
 from bomi.campaign.edits import Changes, continued, edited, locate, locate_removals, removals, replace_file, see
 from bomi.campaign.kept import Kept, kept_path, read_kept, write_kept
@@ -106,6 +115,16 @@ def test_a_cell_that_somebody_else_changed_is_a_conflict_and_stays():
         "row 2, column 'x': you typed '11', but the cell is no longer there",
     ]
     assert locate(parse_sheet(PATH, b"id,x\n1,10\n2,21\n"), edits[:1])[1] == []  # the same was typed
+
+
+def test_a_row_is_found_again_by_the_column_that_names_the_experiments(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("Versuch,x,y\nV1,10,1\nV2,20,2\nV3,30,\n")
+    write_guess(table, objective="y")
+    draft = Draft(take_snapshot(table)).typed(1, "x", "21")
+    table.write_text("Versuch,x,y\nV2,20,2.5\nV1,10,1\nV3,30,\n")  # somebody sorts it, and corrects another cell
+    assert draft.save() == []
+    assert table.read_text() == "Versuch,x,y\nV2,21,2.5\nV1,10,1\nV3,30,\n"
 
 
 def test_rows_that_are_alike_are_not_mistaken_for_each_other():

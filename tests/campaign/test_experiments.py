@@ -147,13 +147,13 @@ def test_what_is_no_file_is_told(lab, campaign, monkeypatch):
         file.truncate(200 * 2**20)
     with pytest.raises(FileError, match=f"200 MB, and files up to {LIMIT // 2**20} MB are read"):
         read_experiments(huge, campaign)
-    monkeypatch.setattr("pathlib.Path.read_bytes", _refuse)
+    monkeypatch.setattr("os.open", _refuse)
     with pytest.raises(FileError, match="no permission"):
         read_experiments(lab, campaign)
     assert not list(lab.parent.glob(".none*"))
 
 
-def _refuse(path):
+def _refuse(path, *_):
     raise PermissionError(13, "Permission denied", str(path))
 
 
@@ -175,7 +175,7 @@ def test_what_we_would_write_is_never_a_formula(lab, campaign):
 
 
 def test_a_table_that_another_process_holds_is_told_after_a_while(lab, campaign, monkeypatch):
-    monkeypatch.setattr("bomi.campaign.storage.PATIENCE", 0.1)
+    monkeypatch.setattr("bomi.campaign.locks.PATIENCE", 0.1)
     with ledger(lab, campaign), pytest.raises(FileError, match="another bomi has been writing"):
         append(lab, campaign, [SETTING])
     append(lab, campaign, [SETTING])

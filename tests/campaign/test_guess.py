@@ -110,6 +110,17 @@ def test_check_says_what_looks_like_a_mistake(tmp_path):
     ]
 
 
+def test_two_spellings_of_one_category_are_merged_by_init_and_doubted_by_check(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("T,medium,y\n1,Öl,4\n2,Oel,5\n3,Wasser,6\n4,Öl,7\n", encoding="utf-8")
+    campaign = guess(parse_sheet(table, table.read_bytes())).campaign
+    assert campaign.space.parameters["medium"].values == ("Öl", "Wasser")
+    assert [row.recorded["medium"] for row in read_experiments(table, campaign).rows] == ["Öl", "Öl", "Wasser", "Öl"]
+    (tmp_path / "campaign.toml").write_text(campaign.text().replace('"Öl",', '"Öl", "Oel",'), encoding="utf-8")
+    found = doubts(read_experiments(table, Campaign.read(tmp_path / "campaign.toml")))
+    assert found == ["'medium': 'Oel' may be 'Öl'; values that are listed may be suggested"]
+
+
 def test_suggestions_have_the_decimals_of_their_column(tmp_path):
     table = tmp_path / "lab.csv"
     table.write_text("T,p,c,y\n150,1.5,0.001,4\n160,2.25,0.2,5\n170,1.75,3,6\n155,2.0,50,7\n")
@@ -150,3 +161,10 @@ def test_what_init_reads_check_reads_by_the_same_marks(tmp_path):
     found = write_guess(table, objective="yield (%)")[1]
     rows = read_experiments(table, found.campaign).rows
     assert [row.recorded["speed"] for row in rows] == [1250, 1500, 2000]
+
+
+def test_an_excluded_row_says_nothing_of_its_columns():
+    content = b"T,p,y,exclude\n10,1,3,\n20,2,4,\n??broken,9e9,zzz,sensor fell off\n30,1,5,no\n20,3,4.5,\n"
+    found = guess(parse_sheet(Path("lab.csv"), content)).campaign
+    assert found.outcomes == ("y",)
+    assert [(p.low, p.high) for p in found.space.parameters.values()] == [(10, 30), (1, 3)]

@@ -1,6 +1,6 @@
 import pytest
 
-from bomi.campaign import append, ledger, read_experiments, withdraw
+from bomi.campaign import append, ledger, read_experiments, withdraw, write_guess
 from bomi.errors import TableError
 
 SETTING = {"temperature": 312.5, "time": 900, "passes": 3, "quench": "oil"}
@@ -75,3 +75,13 @@ def test_a_suggestion_that_is_excluded_is_not_withdrawn(lab, campaign):
     lab.write_text(lab.read_text().replace("3,oil,,", "3,oil,,x"))
     with pytest.raises(TableError, match="row 3: it is excluded, so it is not withdrawn"):
         withdraw(lab, campaign, ["2"])
+
+
+def test_a_suggestion_has_the_unit_that_people_type(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("run;Zeit;T (°C);y\n1;30 min;40;3\n2;1 h;50;4\n3;90 min;60;5,5\n4;45 min;40;6\n", encoding="utf-8")
+    campaign = write_guess(table)[1].campaign
+    append(table, campaign, [{"Zeit": 75.5, "T (°C)": 45.0}])
+    assert table.read_text(encoding="utf-8").splitlines()[-1] == "5;75,5 min;45;;75,5 min;45"
+    row = read_experiments(table, campaign).rows[-1]
+    assert row.recorded == row.asked == {"Zeit": 75.5, "T (°C)": 45}

@@ -180,7 +180,7 @@ def test_decimal_marks(text, decimal, asked):
         (b'a,b\n1,"2\n3,4\n', "row 2: a quote is opened and never closed"),
         (b'a,b\n1,"2"3\n', "row 2: text follows a closing quote"),
         (b"sep=;\n", "no header"),
-        (b"a,b\n1," + b"x" * 200_000, "row 2: field larger"),
+        (b"a,b\n1," + b"x" * 200_000, "row 2: a cell has more than"),
     ],
 )
 def test_what_is_no_table_is_told(content, said):
@@ -220,3 +220,12 @@ def test_a_workbook(tmp_path):
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(FileError, match="cannot be read as a workbook"):
         read_sheet(path)
+
+
+def test_ditto_marks_are_read_as_what_stands_above_and_stay_as_they_are_typed():
+    content = b'run,solvent,T,y\n1,THF,20,4\n2,"""",30,5\n3,ditto,ditto,6\n4,DMF,20,7\n'
+    sheet = parse_sheet(Path("lab.csv"), content)
+    assert sheet.columns["solvent"] == ["THF", "THF", "THF", "DMF"]
+    assert sheet.columns["T"] == ["20", "30", "30", "20"]
+    assert sheet.notes == ("ditto marks in 2 rows read as what stands above them",)
+    assert sheet.append((), [{"run": "5"}]) == content + b"5,,,\n"

@@ -11,6 +11,7 @@ from bomi.campaign import append, guess, read_experiments, read_sheet, write_gue
 from bomi.campaign.delimited import MIXED
 from bomi.campaign.sheet import load_sheet, parse_sheet
 from bomi.errors import FileError
+from bomi.space.cells import Normal
 
 from .corpus import spreadsheet, workbook
 
@@ -106,6 +107,34 @@ def test_an_ods_is_only_read(tmp_path):
         append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}])
 
 
+def test_an_xls_of_a_lab_is_read_and_only_read(tmp_path):
+    """A BIFF8 file as old programs write them: a hidden sheet, a title, merged cells, dates, percent, umlauts."""
+    table = tmp_path / "lab.xls"
+    table.write_bytes((Path(__file__).parent / "files" / "lab.xls").read_bytes())
+    sheet = read_sheet(table)
+    assert sheet.name == "Versuche"
+    assert sheet.notes == ("the header is row 2; above it: 'Härteversuche 2024'",)
+    assert sheet.columns == {
+        "Versuch": ["V1", "V2", "V3", "V4"],
+        "Datum": ["2024-03-04", "2024-03-05", "2024-03-06", "2024-03-07"],
+        "Serie": ["A", "A", "B", "B"],
+        "Temperatur (°C)": ["850", "860±5", "k.A.", "870"],
+        "Feuchte": ["45%", "50%", "47.5%", ""],
+        "Medium": ["Öl", "Wasser", "Öl", "Luft"],
+        "Härte (HV)": ["512.5", "548", "<500", ""],
+    }
+    campaign = write_guess(table)[1].campaign
+    rows = read_experiments(table, campaign).rows
+    assert [row.id for row in rows] == ["V1", "V2", "V3", "V4"]
+    assert [row.recorded["Temperatur (°C)"] for row in rows] == [850, Normal(860, 5), None, 870]
+    assert [row.recorded["Feuchte"] for row in rows] == [45, 50, 47.5, None]
+    assert [row.outcomes.get("Härte (HV)") for row in rows] == [512.5, 548, None, None]
+    assert str(rows[2].censored["Härte (HV)"]) == "<500"
+    assert rows[3].pending
+    with pytest.raises(FileError, match=r"save it as \.xlsx or CSV"):
+        append(table, campaign, [{"Serie": "A", "Temperatur (°C)": 860, "Feuchte": 46, "Medium": "Öl"}])
+
+
 def test_lines_in_another_encoding_are_named_and_the_file_is_only_read():
     content = "run;Öl;T\n".encode() + "1;Größe;5\n".encode("cp1252") + b"2;x;6\n"
     sheet = parse_sheet(Path("lab.csv"), content)
@@ -158,3 +187,50 @@ def test_a_column_in_percent_gets_shares(tmp_path):
     book.save(table)
     with pytest.raises(FileError, match=r"'humidity' of lab\.xlsx is shown in percent, but not in its last row, 6"):
         append(table, campaign, [{"humidity": 41.0}])
+
+
+def far_cell() -> bytes:
+    book = openpyxl.Workbook()
+    book.active["A1"] = "T"
+    book.active["XFD1048576"] = 1
+    packed = io.BytesIO()
+    book.save(packed)
+    return packed.getvalue()
+
+
+def repacked(content: bytes, part: str, text: bytes) -> bytes:
+    """A workbook with another content of one of its parts."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, text if name == part else old.read(name))
+    return packed.getvalue()
+
+
+def many_cells() -> bytes:
+    row = b"<row>" + b'<c t="n"><v>1</v></c>' * 1000 + b"</row>"
+    sheet = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+    return repacked(far_cell(), "xl/worksheets/sheet1.xml", sheet + row * 4000 + b"</sheetData></worksheet>")
+
+
+def repeated_rows() -> bytes:
+    content = zipfile.ZipFile(io.BytesIO(spreadsheet([["a", "b"], ["1", "2"]]))).read("content.xml")
+    often = content.replace(b"<table:table-row>", b'<table:table-row table:number-rows-repeated="1048576">')
+    wide = often.replace(b"<table:table-cell office", b'<table:table-cell table:number-columns-repeated="1000" office')
+    return repacked(spreadsheet([["a"]]), "content.xml", wide)
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("far.xlsx", far_cell, r"reaches over A1:XFD1048576; is there a cell far from the table\?"),
+        ("many.xlsx", many_cells, "has room for 4,000,000 cells, and up to 3,000,000 are read"),
+        ("rows.ods", repeated_rows, "cells, and up to 3,000,000 are read"),
+    ],
+)
+def test_a_workbook_that_would_fill_the_memory_is_refused(tmp_path, name, make, said):
+    table = tmp_path / name
+    table.write_bytes(make())
+    assert table.stat().st_size < 300_000
+    with pytest.raises(FileError, match=said):
+        read_sheet(table)

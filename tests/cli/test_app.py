@@ -2,6 +2,8 @@ import csv
 import io
 import json
 import re
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +37,21 @@ values = ["water", "oil", "air"]
 [method]
 name = "mean"
 """
-COMMANDS = ("init", "check", "suggest", "withdraw", "gaps", "best", "plot", "demo")
+COMMANDS = (
+    "init",
+    "check",
+    "suggest",
+    "predict",
+    "withdraw",
+    "gaps",
+    "best",
+    "trust",
+    "prospects",
+    "plot",
+    "report",
+    "runsheet",
+    "demo",
+)
 
 
 @pytest.fixture
@@ -121,6 +137,56 @@ def test_pending_suggestions_are_not_suggested_again(bomi, lab):
     assert first != second
 
 
+def test_values_that_are_given_today(bomi, lab):
+    given = ("--given", "quench=oil", "--given", "temperature=180 °C")
+    code, out, _ = bomi("suggest", "lab.csv", *given, "--append", "--format", "json")
+    assert code == 0
+    (one,) = json.loads(out)
+    assert (one["setting"]["quench"], one["setting"]["temperature"]) == ("oil", 180)
+    assert list(csv.DictReader(io.StringIO(lab.read_text("utf-8"))))[-1]["asked.quench"] == "oil"
+    setting = json.loads(bomi("best", "lab.csv", *given, "--format", "json")[1])["recommended"]["setting"]
+    assert (setting["quench"], setting["temperature"]) == ("oil", 180)
+
+
+LIBRARY = """id,temperature,time,cooling,quench,supplier
+L1,150,2,10,oil,Acme
+L2,,8,20,water,Acme
+L3,453.15 K,4,?,oil,Bolt
+L4,200,1,30,air,Bolt
+"""
+
+
+def test_choosing_from_a_list(bomi, lab):
+    (lab.parent / "library.csv").write_text(LIBRARY, encoding="utf-8")
+    code, out, _ = bomi("suggest", "lab.csv", "--candidates", "library.csv", "-n", 4, "--append", "--format", "json")
+    assert code == 0
+    found = {one["candidate"]: one["setting"] for one in json.loads(out)}
+    assert found["L2"] == {"time": 8, "cooling": 20, "quench": "water"}
+    assert found["L3"] == {"temperature": 180, "time": 4, "quench": "oil"}
+    table = {row["asked.time"]: row for row in csv.DictReader(io.StringIO(lab.read_text("utf-8")))}
+    assert (table["8"]["temperature"], table["8"]["asked.temperature"], table["8"]["cooling"]) == ("", "", "20")
+    code, out, err = bomi("suggest", "lab.csv", "--candidates", "library.csv")
+    assert (code, out) == (2, "")
+    assert "only 0 of 4 candidates are left to ask for, not 1: the others are pending" in err
+    recommended = json.loads(bomi("best", "lab.csv", "--candidates", "library.csv", "--format", "json")[1])
+    assert recommended["recommended"]["setting"] in found.values()
+    identity = next(one["id"] for one in json.loads(bomi("withdraw", "lab.csv", "H42", "--format", "json")[1]))
+    assert identity == "H42"
+
+
+def test_the_list_of_the_campaign_each_candidate_once(bomi, lab):
+    (lab.parent / "campaign.toml").write_text(
+        'candidates = "library.csv"\nreplacement = false\n' + TOML, encoding="utf-8"
+    )
+    tried = "Z1,,150,2,10,oil,300,,\n"
+    lab.write_text(lab.read_text("utf-8").rstrip("\n") + "\n" + tried, encoding="utf-8")
+    (lab.parent / "library.csv").write_text(LIBRARY, encoding="utf-8")
+    found = {one["candidate"] for one in json.loads(bomi("suggest", "lab.csv", "-n", 3, "--format", "json")[1])}
+    assert found == {"L2", "L3", "L4"}
+    every = bomi("suggest", "lab.csv", "-n", 4, "--replacement", "--format", "json")[1]
+    assert {one["candidate"] for one in json.loads(every)} == {"L1", "L2", "L3", "L4"}
+
+
 def test_a_suggestion_is_withdrawn(bomi, lab):
     lines = lab.read_text().splitlines()
     bomi("suggest", "lab.csv", "-n", 2, "--append")
@@ -200,8 +266,104 @@ def test_figures(bomi, lab):
     code, out, _ = bomi("plot", "lab.csv", "-o", "pictures", "--format", "csv")
     assert code == 0
     files = [lab.parent / row["file"] for row in csv.DictReader(io.StringIO(out))]
-    assert len(files) == 8
+    assert len(files) == 14
     assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_trust_is_one_sentence_and_what_surprised(bomi, lab):
+    code, output, said = bomi("trust", lab)
+    assert code == 0
+    assert re.match(r"The model explains \d+% of what varies in strength; errors of about \d+ MPa; 3\d of 39", output)
+    assert "H35" in output
+    assert "second look" in said
+    found = json.loads(bomi("trust", lab, "--format", "json")[1])
+    assert found["trusted"] is True
+    assert len(found["rows"]) == 39
+    assert found["sentence"][1:] in output.splitlines()[0]
+
+
+def test_bad_news_stands_beside_suggestion_and_recommendation(bomi, lab):
+    rows = list(csv.reader(io.StringIO(lab.read_text(encoding="utf-8"))))
+    shuffled = np.random.default_rng(0).permutation([row[6] for row in rows[1:]])
+    text = [",".join([*row[:6], outcome]) for row, outcome in zip(rows[1:], shuffled, strict=True)]
+    lab.write_text("\n".join([",".join(rows[0][:7]), *text]), encoding="utf-8")
+    for command in ("suggest", "best"):
+        assert "but these 39 outcomes of strength cannot be told from noise" in bomi(command, lab)[2]
+    assert bomi("trust", lab)[1].startswith("These 39 outcomes of strength cannot be told from noise")
+
+
+def test_a_setting_of_one_s_own_is_predicted(bomi, lab):
+    setting = ("temperature=180 °C", "time=6", "cooling=8", "quench=oil")
+    code, output, _ = bomi("predict", lab, *setting)
+    assert code == 0
+    assert "its chance to beat the best row is" in output
+    assert "the rows that move it most are H" in output
+    found = json.loads(bomi("predict", lab, *setting, "--format", "json")[1])
+    assert found["setting"] == {"temperature": 180, "time": 6, "cooling": 8, "quench": "oil"}
+    assert 0 <= found["chance"] <= 1
+    for wrong, said in (
+        (("temperature=180",), "time"),
+        ((*setting, "speed=3"), "speed"),
+        (("temperature 180",), "a value is typed as NAME=VALUE, such as temperature=..."),
+        (("temperature=400", *setting[1:]), "400"),
+    ):
+        code, _, error = bomi("predict", lab, *wrong)
+        assert code == 2
+        assert said in error
+
+
+def test_whether_to_go_on_is_one_line(bomi, lab):
+    output = bomi("prospects", lab)[1]
+    assert "the next 10 experiments" in output
+    found = json.loads(bomi("prospects", lab, "--format", "json")[1])
+    assert found["advice"][1:] in output.splitlines()[-1]
+    assert found["advice"].startswith(found["action"])
+    toml = lab.parent / "campaign.toml"
+    toml.write_text(TOML.replace('unit = "MPa"', 'unit = "MPa"\ncost = 1000\nrange = [0, inf]', 1), encoding="utf-8")
+    found = json.loads(bomi("prospects", lab, "--format", "json")[1])
+    assert (found["action"], found["cost"]) == ("stop", 1000)
+    assert "less than they cost" in found["advice"]
+
+
+def test_a_report_is_one_page_that_needs_nothing_else(bomi, lab):
+    assert bomi("report", lab, "-o", "meeting.html", "-n", "1")[0] == 0
+    page = (lab.parent / "meeting.html").read_text(encoding="utf-8")
+    for said in ("The question", "39 with an outcome", "The model explains", "Suggested experiments", "SHA-256"):
+        assert said in page
+    assert page.count("<svg") == 6
+    assert not re.findall(r"(?:src|href)=\"(?!#)[^\"]*\"|@import|url\((?!#)", page)
+    marks = re.findall(r' id="([^"]+)"', page)
+    assert set(re.findall(r"(?:href=\"#|url\(#)([^\")]+)", page)) <= set(marks)
+    code, _, said = bomi("report", lab, "-o", "meeting.docx")
+    assert code == 2
+    assert "a page is an .html or a .pdf file, but got meeting.docx" in said
+
+
+def test_a_report_says_what_is_not_there_yet(bomi, lab):
+    rows = lab.read_text(encoding="utf-8").splitlines()
+    lab.write_text("\n".join(rows[:3]), encoding="utf-8")
+    (lab.parent / "campaign.toml").write_text(TOML.replace('"mean"', '"random"'), encoding="utf-8")
+    assert bomi("report", lab)[0] == 0
+    assert "There is no model yet" in (lab.parent / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_run_sheet_has_a_box_for_everything(bomi, lab):
+    code, _, said = bomi("runsheet", lab)
+    assert code == 2
+    assert "no row awaits its outcome" in said
+    bomi("suggest", lab, "-n", "2", "--append")
+    assert bomi("runsheet", lab)[0] == 0
+    page = (lab.parent / "runsheet.html").read_text(encoding="utf-8")
+    assert page.count('class="box"') == 2 * (5 + 3)
+    assert "H41, row 42" in page
+    assert "strength (MPa)" in page
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
+def test_a_run_sheet_as_pdf(bomi, lab):
+    bomi("suggest", lab, "--append")
+    assert bomi("runsheet", lab, "-o", "sheet.pdf")[0] == 0
+    assert (lab.parent / "sheet.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_the_demonstration(bomi, tmp_path):
@@ -251,6 +413,18 @@ MISTAKES = [
     (["plot", "header.csv"], "no figure of outcomes"),
     (["init", "text.csv", "-c", "x.toml"], "no column of numbers"),
     *(([command, "bad.csv"], HOT) for command in ("check", "suggest", "gaps", "best", "plot")),
+    (["suggest", "lab.csv", "--given", "quench"], "--given needs a parameter and its value, such as humidity=41"),
+    (["suggest", "lab.csv", "--given", "quench=oil", "--given", "quench=air"], "--given has two values for 'quench'"),
+    (["suggest", "lab.csv", "--append", "--given", "time=200"], "parameter 'time': 200 is out of bounds [0.5, 100]"),
+    (["best", "lab.csv", "--given", "quenh=oil"], "did you mean 'quench'?"),
+    (["suggest", "lab.csv", "--candidates", "none.csv"], "there is no file none.csv"),
+    (["suggest", "lab.csv", "--candidates", "header.csv"], "header.csv: the list of candidates is empty"),
+    (
+        ["suggest", "lab.csv", "--candidates", "text.csv"],
+        "the list of candidates lacks 'temperature', 'time', 'cooling'",
+    ),
+    (["suggest", "lab.csv", "--candidates", "bad.csv"], HOT),
+    (["suggest", "lab.csv", "--no-replacement"], "replacement goes with candidates, a list to choose from"),
     (["suggest", "bad.csv", "--append"], "bad.csv: and 1 more problems"),
 ]
 
@@ -363,7 +537,8 @@ def test_several_outcomes_from_the_table_to_the_figures(bomi, plant):
     assert [(gap["row"], gap["parameter"]) for gap in json.loads(out)] == [(3, "time")]
     _, out, _ = bomi("plot", plant, "-o", plant.parent / "figures", "--format", "json")
     drawn = {Path(record["file"]).stem for record in json.loads(out)}
-    assert drawn == {"outcomes", "gaps", "front", *(f"{kind}-{name}" for kind in ("slices", "importance")
+    kinds = ("slices", "importance", "interactions", "map", "trust")
+    assert drawn == {"outcomes", "gaps", "front", *(f"{kind}-{name}" for kind in kinds
                                                    for name in ("yield", "impurity"))}  # fmt: skip
 
 
@@ -390,3 +565,85 @@ def test_more_than_there_are_is_told(bomi, tmp_path):
     assert code == 2
     assert "no setting of the space is left: 3 are pending or asked for already; ask for fewer" in err
     assert table.read_text() == "n,y\n1,1.0\n2,2.0\n"
+
+
+@pytest.mark.parametrize(("width", "lines"), [(50, True), (120, False)])
+def test_on_a_narrow_terminal_each_value_has_a_line(bomi, lab, monkeypatch, width, lines):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out, _ = bomi("suggest", lab, "--count", "2")
+    plain = re.sub(r"\x1b\[[\d;?]*\w", "", out)
+    assert len(re.findall(r"^temperature  +[\d.]+$", plain, re.MULTILINE)) == (2 if lines else 0)
+    assert ("│" in plain) is not lines
+    assert "…" not in plain
+
+
+def test_init_gives_values_as_a_list_in_json(bomi, lab):
+    (lab.parent / "campaign.toml").unlink()
+    document = json.loads(bomi("init", lab, "--format", "json")[1])
+    assert {one["parameter"]: one["values"] for one in document["parameters"]}["quench"] == ["oil", "water", "air"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("full", [True, False], ids=["full disk", "closed pipe"])
+def test_a_row_that_was_added_is_told_of_even_if_the_output_fails(lab, full):
+    before = lab.read_text(encoding="utf-8")
+    program = [sys.executable, "-m", "bomi", "suggest", str(lab), "--append"]
+    if full:
+        with open("/dev/full", "w") as output:
+            done = subprocess.run(program, stdout=output, stderr=subprocess.PIPE, text=True)
+        code, said = done.returncode, done.stderr
+    else:
+        started = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.stdout.close()
+        said = started.stderr.read()
+        started.stderr.close()
+        code = started.wait()
+    reason = "No space left on device" if full else "Broken pipe"
+    assert (code, said) == (1, f"bomi: H41 added to {lab}, but the output was not written: {reason}\n")
+    assert len(lab.read_text(encoding="utf-8").splitlines()) == len(before.splitlines()) + 1
+
+
+@pytest.mark.parametrize("where", ["bomi.workflow.suggest", "bomi.campaign.campaign_path"])
+def test_ctrl_c_is_one_line(bomi, lab, monkeypatch, where):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    code, out, err = bomi("suggest" if "workflow" in where else "check", lab)
+    assert (code, out, err) == (130, "", "bomi: stopped\n")
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_ctrl_c_while_modules_are_loaded_is_one_line():
+    program = (
+        "import builtins, os, signal\nreal = builtins.__import__\n"
+        "def load(name, *rest):\n"
+        "    if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = load\nimport bomi.cli\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "bomi: stopped\n")
+
+
+def test_control_characters_of_a_file_do_not_reach_the_terminal(bomi, tmp_path):
+    table = tmp_path / "odd.csv"
+    header = "rate [/min],length [mm],T \x9b31m (\u202eC),y"
+    table.write_text(header + "\n1,2,3,4\n2,3,5,5\n3,5,4,6\n2,4,3,7\n", encoding="utf-8")
+    for arguments in (["init", table, "--objective", "y"], ["check", table]):
+        code, out, err = bomi(*arguments)
+        assert code == 0
+        assert not {"\x9b", "\u202e", "\x1b"} & set(out + err)
+        assert "rate [/min]" in out
+        assert "length [mm]" in out
+        assert r"T \x9b31m (\u202eC)" in out
+
+
+def test_what_was_asked_lies_in_a_guessed_range(bomi, tmp_path):
+    (tmp_path / "lab.csv").write_text("T,q,y,asked.T,asked.q\n10,a,4,12,a\n20,b,5,50,b\n30,a,6,-5,c\n20,b,7,20,B\n")
+    assert bomi("init", "lab.csv", "--objective", "y")[0] == 0
+    assert bomi("check", "lab.csv")[0] == 0
+    text = (tmp_path / "campaign.toml").read_text()
+    assert "range = [-5, 50]" in text
+    assert 'values = ["a", "b", "c"]' in text

@@ -17,6 +17,17 @@ def missing(what: str) -> None:
     pytest.skip(what)
 
 
+@pytest.fixture
+def quiet():
+    """Optuna without its messages."""
+    from optuna import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.ERROR)
+    yield
+    logging.set_verbosity(before)
+
+
 @pytest.fixture(scope="session")
 def postgresql():
     """The address of a PostgreSQL server of its own, on a socket in a temporary folder."""
@@ -49,7 +60,7 @@ def postgresql():
                 assert server.poll() is None, (folder / "log").read_text()
                 assert time.monotonic() < until, "PostgreSQL does not answer"
                 time.sleep(0.1)
-            yield f"postgresql+psycopg2://{owner}@/postgres?host={folder}"
+            yield f"postgresql://{owner}@/postgres?host={folder}"
         finally:
             server.send_signal(signal.SIGINT)  # at once, whoever is connected
             server.wait(30)

@@ -15,6 +15,10 @@ from botorch.acquisition import (
     qLogNoisyExpectedImprovement,
     qUpperConfidenceBound,
 )
+from botorch.acquisition.max_value_entropy_search import qLowerBoundMaxValueEntropy, qMaxValueEntropy
+from botorch.acquisition.objective import ScalarizedPosteriorTransform
+from botorch.acquisition.thompson_sampling import PathwiseThompsonSampling
+from botorch.generation import MaxPosteriorSampling
 from botorch.models import SingleTaskGP
 from botorch.optim import optimize_acqf
 from botorch.sampling import IIDNormalSampler, SobolQMCNormalSampler
@@ -121,9 +125,10 @@ def test_direct_samples_of_the_optimizers_model_agree_with_its_moments(model):
     torch.testing.assert_close(samples.var(0), posterior.variance, rtol=0.06, atol=0)
 
 
-def test_one_world_is_what_botorchs_own_process_with_the_same_parameters_says():
+def one_world():
+    """A model of one world, and BoTorch's own process with the same parameters."""
     X = points(9)
-    y, new = torch.sin(5 * X.sum(-1)), points(5, seed=1)
+    y = torch.sin(5 * X.sum(-1))
     worlds = fitting.fit(X[None], y, kernel=SquaredExponential())
     pair = torch.tensor([[[0.0, 0.0], [0.3, 0.0]]], dtype=torch.float64)
     K = cross(worlds.kernel, worlds.theta, pair, pair)[0]  # k(r) = s exp(-r^2 / 2 l^2)
@@ -137,8 +142,14 @@ def test_one_world_is_what_botorchs_own_process_with_the_same_parameters_says():
     )
     theirs.covar_module.outputscale = K[0, 0]
     theirs.covar_module.base_kernel.lengthscale = 0.3 / torch.sqrt(-2 * torch.log(K[0, 1] / K[0, 0]))
+    return Mixture(worlds), theirs.eval()
+
+
+def test_one_world_is_what_botorchs_own_process_with_the_same_parameters_says():
+    model, theirs = one_world()
+    new = points(5, seed=1)
     with torch.no_grad():
-        ours, expected = Mixture(worlds).posterior(new), theirs.posterior(new)
+        ours, expected = model.posterior(new), theirs.posterior(new)
     torch.testing.assert_close(ours.mean, expected.mean, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(ours.variance, expected.variance, rtol=1e-4, atol=1e-7)
 
@@ -327,3 +338,99 @@ def test_something_that_is_not_an_acquisition_function_is_refused(optimizer):
         chosen.tell(optimizer.frame())
         with pytest.raises(MethodError, match=message):
             chosen.ask()
+
+
+# --- the rest of BoTorch ---
+
+
+def test_a_quantile_is_where_the_mixtures_distribution_function_reaches_it():
+    means = torch.tensor([[-3.0, 0.0], [1.0, 2.0], [2.0, -1.0]], dtype=torch.float64)
+    sds = torch.tensor([[1.0, 0.3], [0.5, 2.0], [0.1, 0.3]], dtype=torch.float64)
+    weights = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
+    posterior = MixturePosterior(means, torch.diag_embed(sds.square()), weights)
+    levels = torch.tensor([0.01, 0.2, 0.5, 0.95], dtype=torch.float64)
+    found = posterior.quantile(levels)
+    assert found.shape == (4, 2, 1)
+    reached = (weights[:, None] * torch.special.ndtr((found.squeeze(-1)[:, None] - means) / sds)).sum(1)
+    torch.testing.assert_close(reached, levels[:, None].expand(4, 2))
+    places = torch.linspace(-12, 12, 4001, dtype=torch.float64)
+    density = posterior.density(places).squeeze(-1)
+    torch.testing.assert_close(torch.trapezoid(density, places, dim=0), torch.ones(2, dtype=torch.float64))
+    torch.testing.assert_close(
+        torch.trapezoid(density * places[:, None], places, dim=0), weights @ means, rtol=1e-5, atol=1e-6
+    )
+
+
+def test_the_noise_of_further_observations_counts():
+    ours, theirs = one_world()
+    X, Y, at = points(3, seed=1), torch.tensor([[0.3], [0.9], [-0.5]], dtype=torch.float64), points(4, seed=2)
+    theirs.posterior(at)  # BoTorch conditions only what has been looked at
+    before = ours.posterior(at).variance
+    for noise in (1e-4, 0.5):
+        variance = torch.full_like(Y, noise)
+        mine = ours.condition_on_observations(X, Y, noise=variance).posterior(at)
+        known = theirs.condition_on_observations(X, Y, noise=variance).posterior(at)
+        torch.testing.assert_close(mine.mean, known.mean, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(mine.variance, known.variance, rtol=1e-4, atol=1e-5)
+    large = ours.condition_on_observations(X, Y, noise=torch.full_like(Y, 1e6))
+    torch.testing.assert_close(large.posterior(at).variance, before, rtol=1e-4, atol=1e-6)
+    twice = large.condition_on_observations(X, Y, noise=torch.full_like(Y, 0.5))
+    torch.testing.assert_close(twice.posterior(at).mean, mine.mean, rtol=1e-3, atol=1e-4)
+
+
+def test_fantasies_have_the_noise_that_they_are_given():
+    ours, _ = one_world()
+    X, sampler = points(2, 1, seed=3), SobolQMCNormalSampler(Size([512]), seed=0)
+    quiet, loud = (
+        ours.fantasize(X, sampler, observation_noise=torch.full((2, 1, 1), noise, dtype=torch.float64))
+        for noise in (1e-6, 4.0)
+    )
+    own = ours.fantasize(X, sampler)
+    spread = ours.posterior(X).variance
+    for fantasy, noise in ((quiet, 1e-6), (loud, 4.0), (own, float(ours.worlds.noise.exp()))):
+        torch.testing.assert_close(fantasy.Y.var(0), spread + noise, rtol=0.05, atol=1e-3)
+    assert (loud.posterior(X).variance > 10 * quiet.posterior(X).variance).all()
+
+
+def test_an_affine_transform_of_the_posterior_is_one_of_every_world(model):
+    X = points(3, 2)
+    plain = model.posterior(X)
+    moved = model.posterior(X, posterior_transform=ScalarizedPosteriorTransform(torch.tensor([-2.0]).double(), 5.0))
+    torch.testing.assert_close(moved.mean, 5 - 2 * plain.mean)
+    torch.testing.assert_close(moved.variance, 4 * plain.variance)
+    lower = LogExpectedImprovement(
+        model, best_f=0.0, posterior_transform=ScalarizedPosteriorTransform(torch.tensor([-1.0]).double())
+    )
+    torch.testing.assert_close(
+        lower(X[:, :1]), LogExpectedImprovement(model, best_f=0.0, maximize=False)(X[:, :1]), rtol=1e-6, atol=1e-8
+    )
+
+
+def test_a_subset_of_one_outcome_is_the_model(model):
+    assert model.subset_output([0]) is model
+    with pytest.raises(MethodError, match="one outcome, of index 0"):
+        model.subset_output([1])
+
+
+def test_the_lower_bound_of_entropy_search_works(model):
+    acquisition = qLowerBoundMaxValueEntropy(model, points(64), num_mv_samples=8)
+    assert acquisition(points(3, 1)).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("use", "instead"),
+    [
+        (lambda model: qMaxValueEntropy(model, points(64))(points(3, 1)), "qLowerBoundMaxValueEntropy"),
+        (lambda model: PathwiseThompsonSampling(model)(points(3, 1)), "MaxPosteriorSampling"),
+        (lambda model: model.posterior(points(3, 2)).mvn, "mean and variance or samples"),
+    ],
+    ids=["qMES", "pathwise", "mvn"],
+)
+def test_what_a_mixture_cannot_do_says_what_can(model, use, instead):
+    with pytest.raises(MethodError, match=instead):
+        use(model)
+
+
+def test_thompson_samples_are_drawn_among_points(model):
+    chosen = MaxPosteriorSampling(model)(points(64), num_samples=3)
+    assert chosen.shape == (3, 2)

@@ -13,7 +13,7 @@ import pytest
 
 if os.environ.get("BOMI_REQUIRE_ALL") != "1":
     pytest.importorskip("optuna", reason="these tests need bomi[optuna]")
-    pytest.importorskip("psycopg2", reason="these tests need psycopg2")
+    pytest.importorskip("psycopg", reason="these tests need psycopg")
 import optuna
 from optuna.trial import TrialState
 

@@ -7,6 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from bomi.model.fitting import (
     NOISE_BOUNDS,
+    NOISE_LEVELS,
     Pairs,
     draw_hyper,
     draw_starts,
@@ -361,6 +362,9 @@ def test_a_wave_and_noise_begin_side_by_side_as_often_as_they_explain_the_outcom
     weights = (log_evidence(drawn, pairs, y, one) - kernel.log_prior(drawn)[0] + of_the_noise).softmax(0)
     expected = float(weights[drawn[:, -1] > math.log(0.05)].sum())
     hyper = draw_starts(pairs, y, 400, generator)
+    levels = torch.linspace(low, high, NOISE_LEVELS, dtype=torch.float64)
+    assert torch.isin(hyper[:, -1], levels).all()
+    assert len(hyper[:, -1].unique()) > 3
     assert float((hyper[:, -1] > math.log(0.05)).double().mean()) == pytest.approx(expected, abs=0.2)
 
 

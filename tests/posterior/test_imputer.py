@@ -47,7 +47,8 @@ def test_rows_that_come_and_go_are_found_again_by_their_keys():
     table = table_of(4, 2)
     chains = dataclasses.replace(chains_of(table), inputs=torch.arange(16.0, dtype=torch.float64).reshape(2, 4, 2))
     after = dataclasses.replace(table_of(4, 2), keys=(103, 7, 100, 101))
-    found = chains.continued(after)
+    found, outcomes = chains.continued(after)
+    assert outcomes is None
     assert found[:, [0, 2, 3]].tolist() == chains.inputs[:, [3, 0, 1]].tolist()
     assert found[:, 1].isnan().all()
 
@@ -64,7 +65,7 @@ def counted(monkeypatch):
         chosen.append((len(table), None if worlds is None else len(worlds)))
         return (WARPED,)
 
-    def draw(self, table, transforms, rng, worlds=None, hyper=None):
+    def draw(self, table, transforms, rng, worlds=None, hyper=None, outcomes=None):
         drawn.append((tuple(transforms), None if worlds is None else len(worlds), hyper is not None))
         return chains_of(table, transforms=transforms, hyper=hyper is not None)
 

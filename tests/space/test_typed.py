@@ -16,6 +16,12 @@ from bomi.space.units import in_header, scale
         ("<5", Censored(high=5)),
         ("≥ 200", Censored(low=200)),
         ("at least 3", Censored(low=3)),
+        ("1000+", Censored(low=1000)),
+        ("0.08 max.", Censored(high=0.08)),
+        ("–150", -150.0),
+        ("10^-4", 1e-4),
+        ("-10⁵", -1e5),
+        ("k. A.", None),
         ("150-160", Interval(150, 160)),
         ("-10--5", Interval(-10, -5)),
         ("150 – 160", Interval(150, 160)),
@@ -55,6 +61,11 @@ def test_what_labs_type(text, value):
         ("0.3 L/h", "mL/min", 5),
         ("45 %", "%", 45),
         ("300 min-1", "rpm", 300),
+        ("500 uM", "mM", 0.5),
+        ("4.85 Pa·s", "cP", 4850),
+        ("1 1/2", "in", 1.5),
+        ("¾ cup", "tbsp", 12),
+        ("800 k", "Mio", 0.8),
     ],
 )
 def test_units_are_converted_to_that_of_the_column(text, unit, value):
@@ -65,6 +76,7 @@ def test_spreads_and_ends_are_converted_too():
     assert parse("453.15 ± 5 K", POINT, "°C") == Normal(180, 5)
     assert parse("30 min to 2 h", POINT, "h") == Interval(0.5, 2)
     assert parse("RT", POINT, "K") == Interval(291.15, 298.15)
+    assert parse("T.A.", POINT, "°C") == Interval(18, 25)
     assert parse("200 ± 5 %", POINT, "°C") == Normal(200, 10)
 
 
@@ -80,6 +92,7 @@ def test_spreads_and_ends_are_converted_too():
         "150 foo",
         "1:30",
         "1/2",
+        "4/3",
         "41*",
         "10-12-13",
         "45 ± 2 %",

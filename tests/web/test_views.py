@@ -55,8 +55,39 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     with page.expect_download() as download:
         button(page, "Save strength over time as SVG").click()
     assert download.value.suggested_filename == "strength over time.svg"
-    page.get_by_role("heading", name="Expected against measured").wait_for()
+    page.get_by_role("heading", name="Predicted against measured").wait_for()
     go(page, "Gaps")
     page.get_by_role("button", name="row 2 · H01").first.click(timeout=SLOW)
     page.get_by_role("heading", name="Data", level=1).wait_for()
     page.locator('.ag-row[row-index="0"] .ag-cell-focus').wait_for()
+
+
+def test_a_setting_of_one_s_own_is_predicted_and_added(lab, served, tab):
+    page = tab(served(lab).at("suggest"), "Suggest")
+    page.get_by_text("What if I run my own?").click()
+    for name, value in (("temperature", "180 °C"), ("time", "6"), ("cooling", "8")):
+        page.get_by_label(name).fill(value)
+    button(page, "What to expect").click()
+    page.get_by_text("The setting lacks 'quench'.").wait_for()
+    page.get_by_label("quench").click()
+    page.get_by_role("option", name="oil").click()
+    button(page, "What to expect").click()
+    page.get_by_text("Its chance to beat the best row is").wait_for(timeout=SLOW)
+    button(page, "Add to the table").click()
+    told(page, "Added as H41")
+    with page.expect_download() as download:
+        button(page, "Run sheet").click()
+    assert download.value.suggested_filename == "heat-treatment run sheet.html"
+    assert "H41, row 42" in download.value.path().read_text(encoding="utf-8")
+    assert [rows(lab)[40][name] for name in ("id", "temperature", "time", "quench")] == ["H41", "180", "6", "oil"]
+
+
+def test_home_tells_whether_to_trust_it_whether_to_go_on_and_makes_the_report(lab, served, tab):
+    page = tab(served(lab).at("home"), "Home")
+    page.get_by_text("The model explains 73% of what varies in strength").wait_for(timeout=SLOW)
+    page.get_by_text("the next experiment is expected to gain").wait_for(timeout=SLOW)
+    button(page, "Make the report").click()
+    with page.expect_download(timeout=SLOW) as download:
+        button(page, "Download the report").click(timeout=SLOW)
+    assert download.value.suggested_filename == "heat-treatment report.html"
+    assert "Suggested experiments" in download.value.path().read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the data say: slices through a setting, which parameters matter, and why a setting was suggested."""
+"""What the data say: slices and maps around a setting, why a setting was suggested, which gaps matter."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import sobol_indices, uniform
 
 from bomi.data.observations import Row
+from bomi.impute.table import LARGE
 from bomi.optimizer import Optimizer
 from bomi.results import Best, Front, Prediction, Suggestion
 from bomi.space import Array, Integer, Parameter, Real, Space, cells
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SLICE_POINTS = 121
-SAMPLES = 1024  # for the importance; a power of two
 NEAR_BEST = 0.05  # share of the outcomes' spread: this close to the best is as good as the best
 SURE = 0.1  # share of the outcomes' spread: a smaller standard deviation does not matter
 
@@ -55,7 +54,7 @@ def slices(
     With several outcomes it is the first, unless `outcome` names another. The other functions here do the same.
     """
     space = optimizer.space
-    place = space.to_unit(setting)
+    place = space.to_unit(optimizer.completed(setting))
     found = []
     for (name, parameter), columns in zip(space.parameters.items(), space.columns, strict=True):
         every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
@@ -94,7 +93,7 @@ def surface(
         every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
         grids.append(np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None]))
         spans.append(space.columns[space.names.index(name)])
-    places = np.tile(space.to_unit(setting), (len(grids[0]) * len(grids[1]), 1))
+    places = np.tile(space.to_unit(optimizer.completed(setting)), (len(grids[0]) * len(grids[1]), 1))
     places[:, spans[0]] = np.tile(grids[0], (len(grids[1]), 1))
     places[:, spans[1]] = np.repeat(grids[1], len(grids[0]), axis=0)
     mean, sd = (each.reshape(len(grids[1]), len(grids[0])) for each in optimizer.expected(places, outcome))
@@ -103,40 +102,39 @@ def surface(
     return Surface(values[0], values[1], mean, sd)
 
 
+SMEAR, MOST_SMEARS = 40, 60  # draws of a gap on a map, and gaps
+
+
 @dataclass(frozen=True)
-class Importance:
-    """The share of the expected outcome's variance over the whole space that a parameter explains, from 0 to 1."""
+class Placed:
+    """A row on a map: where it is, or where it may be if it lacks one of the two values or both."""
 
-    parameter: str
-    alone: float
-    total: float
+    row: int  # counted from 0, in the order told
+    across: tuple[Known, ...]
+    up: tuple[Known, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether there is one place only."""
+        return len(self.across) == 1
 
 
-def importance(optimizer: Optimizer, *, samples: int = SAMPLES, outcome: str | None = None) -> list[Importance]:
-    """Sobol indices of the posterior mean f, uniform over the space; the largest total first.
-
-    alone  S_j = Var(E[f | x_j]) / Var f           what x_j explains by itself
-    total  T_j = E[Var(f | all but x_j)] / Var f   what stays unexplained without x_j, interactions included
-    """
-    space = optimizer.space
-
-    def expected(positions: Array) -> Array:  # (p, m) -> (m,)
-        return optimizer.expected(space.expand(positions.T), outcome)[0]
-
-    trial = expected(np.random.default_rng(optimizer.seed).random((len(space), 256)))
-    if np.ptp(trial) <= 1e-9 * max(1e-300, float(np.abs(trial).max())):
-        return [Importance(name, 0.0, 0.0) for name in space.names]
-    if len(space) == 1:  # all there is; SciPy takes two or more
-        return [Importance(space.names[0], 1.0, 1.0)]
-    indices = sobol_indices(
-        func=expected,
-        n=samples,
-        dists=[uniform()] * len(space),  # type: ignore[list-item]  # the stubs know one of its two forms
-        rng=np.random.default_rng(optimizer.seed),
-    )
-    alone, total = (np.clip(each, 0, 1).ravel() for each in (indices.first_order, indices.total_order))
-    each = [Importance(name, float(a), float(t)) for name, a, t in zip(space.names, alone, total, strict=True)]
-    return sorted(each, key=lambda one: -one.total)
+def placed(optimizer: Optimizer, across: str, up: str, *, outcome: str | None = None) -> list[Placed]:
+    """The rows with an outcome, over two parameters; draws where a value is not known exactly."""
+    name = outcome or optimizer.outcomes[0]
+    rows = {i: row for i, row in enumerate(optimizer.observations.rows) if row.tried and name in row.outcomes}
+    few = optimizer.gap_draws() if len(rows) <= LARGE else ()  # of a large table they would hide the map
+    draws = {(gap.row, gap.parameter): gap.draws[:SMEAR] for gap in few}
+    found, smears = [], 0
+    for i, row in rows.items():
+        ends = [
+            (cell,) if isinstance(cell := row.recorded[one], Known) else draws.get((i, one), ()) for one in (across, up)
+        ]
+        count = max(map(len, ends)) if all(ends) else 0
+        smears += count > 1
+        if count == 1 or (count and smears <= MOST_SMEARS):
+            found.append(Placed(i, *(one * count if len(one) == 1 else one for one in ends)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -153,7 +151,7 @@ def nearest(optimizer: Optimizer, setting: Mapping[str, Known]) -> Neighbor | No
     rows = [(i, row) for i, row in enumerate(optimizer.observations.rows) if row.complete and row.tried]
     if not rows:
         return None
-    place = optimizer.space.to_unit(setting)
+    place = optimizer.space.place(setting)
     shares = np.array([_shares(optimizer.space, row, place) for _, row in rows])  # (n, p)
     # Ties are broken by the sum of the differences.
     best = min(range(len(rows)), key=lambda i: (shares[i].max(), shares[i].sum()))
@@ -194,9 +192,12 @@ def why(
         reason = f"exploit and explore: expected to be among {among}, and still uncertain"
     else:
         reason = f"exploit: expected to be among {among}, and fairly certain"
+    chances = optimizer.chances([suggestion])
+    if chances:
+        reason += f"; its chance to beat the best row is {chances[0]:.0%}"
     if any(row.failed for row in optimizer.observations.tried):
         reason += f"; its probability of success is {optimizer.success([suggestion])[0]:.0%}"
-    return f"{reason}; {_distance(optimizer, suggestion, labels)}"
+    return f"{reason}; {distance(optimizer, suggestion, labels)}"
 
 
 def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
@@ -257,12 +258,13 @@ def density(parameter: Parameter, draws: Sequence[Known]) -> tuple[tuple[Known, 
 
 
 def _shares(space: Space, row: Row, place: Array) -> list[float]:
-    """How far a complete row is from a point, by parameter."""
-    there = space.to_unit({name: cell for name, cell in row.recorded.items() if isinstance(cell, Known)})
-    return [float(np.abs(there[columns] - place[columns]).max()) for columns in space.columns]
+    """How far a complete row is from a point, by parameter; what is not known of the point is no distance."""
+    apart = np.nan_to_num(np.abs(space.place(row.recorded) - place))
+    return [float(apart[columns].max()) for columns in space.columns]
 
 
-def _distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequence[object] | None) -> str:
+def distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequence[object] | None = None) -> str:
+    """How far a setting is from the nearest complete row, in words. `labels` name the rows."""
     neighbor = nearest(optimizer, setting)
     if neighbor is None:
         return "no complete row to compare it with"

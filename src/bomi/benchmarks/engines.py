@@ -6,6 +6,7 @@ A run depends on its job alone, so every engine gives the same runs.
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -55,6 +56,12 @@ def dask(address: str | None, processes: int = 1) -> Engine:
             except OSError as error:
                 raise BenchmarkError(f"no Dask scheduler answers at {address}: {error}") from None
             stack.enter_context(client)
+            if not client.scheduler_info(n_workers=-1)["workers"]:
+                warnings.warn(
+                    f"the Dask scheduler at {address} has no workers: waiting for one; "
+                    f"start it by: dask worker {address}",
+                    stacklevel=2,
+                )
             task = partial(_work, work, results.versions())
             futures = client.map(task, jobs, pure=False)
             finished = distributed.as_completed(futures, with_results=True, loop=client.loop)

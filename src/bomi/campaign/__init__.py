@@ -1,7 +1,7 @@
 """campaign.toml and experiments.csv: read, check, append; never loses a cell it does not understand."""
 
 from bomi.campaign.edits import Conflict, Edit, Removal, save_edits
-from bomi.campaign.experiments import Experiments, Summary, read_experiments, summarize
+from bomi.campaign.experiments import Experiments, Library, Summary, read_experiments, read_library, summarize
 from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.guess import Guess, guess, write_guess
 from bomi.campaign.pending import Ledger, append, ledger, withdraw
@@ -18,6 +18,7 @@ __all__ = [
     "Fault",
     "Guess",
     "Ledger",
+    "Library",
     "Removal",
     "Sheet",
     "Snapshot",
@@ -27,6 +28,7 @@ __all__ = [
     "guess",
     "ledger",
     "read_experiments",
+    "read_library",
     "read_sheet",
     "save_edits",
     "summarize",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,8 +21,10 @@ from bomi.space import Categorical, Ordinal, Parameter, cells, typed, units
 from bomi.space.cells import Censored, Interval, Normal, Uncertain
 from bomi.space.typed import PLAIN, POINT, STRICT, UNKNOWN, Marks, Reading
 
-_NOT_PLAIN = frozenset("_iInN")  # of 1_000, inf and nan, which `float` reads
+_NOT_PLAIN = re.compile("[_iInN]")  # of 1_000, inf and nan, which `float` reads
+_OTHER = re.compile(r"[^0-9.+\-eE]")
 _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
+LAST = 20  # cells that tell whether people type the unit
 NEAR = 3.0  # numbers without a unit are in that of the others if they are no further off than this factor
 
 
@@ -52,8 +55,20 @@ class Numbers:
         """The numbers among the words for unknown, such as -999."""
         return frozenset(float(word) for word in self.unknown if STRICT.plain.fullmatch(word))
 
+    @cached_property
+    def _read(self) -> dict[str, Reading]:
+        return {}
+
     def reading(self, text: str) -> Reading:
-        """What a text says, and how it was read."""
+        """What a text says, and how it was read; remembered, since a text comes again and is told of afterwards."""
+        numeral = text.__class__ is Numeral
+        if (found := self._read.get(text)) is None or numeral:
+            found = self._reading(text)
+            if not numeral:
+                self._read[text] = found
+        return found
+
+    def _reading(self, text: str) -> Reading:
         if self.unknown and _folded(text) in self.unknown:
             return Reading(None, UNKNOWN)
         if text[:1] == "=":
@@ -76,24 +91,32 @@ class Digest:
     @property
     def numbers(self) -> list[float]:
         """The plain numbers."""
-        return [cell for cell in self.cells if isinstance(cell, float)]
+        return [cell for cell in self.cells if cell.__class__ is float]
 
 
 def digest(column: Sequence[str], reader: Numbers) -> Digest:
     """A column with its plain numbers read: of a large table nearly all cells are such, and read only once."""
     plain, mark = reader.marks.plain.fullmatch, reader.marks.decimal
     found: list[float | str] = []
-    if mark == "." and not _NOT_PLAIN.intersection("".join(column)):  # then what `float` reads is a plain number
-        for text in column:
-            try:
-                found.append(float(text) if text else text)
-            except ValueError:
-                found.append(text)
+    joined = "".join(column)
+    if mark == "." and not _NOT_PLAIN.search(joined):  # then what `float` reads is a plain number
+        try:
+            other = match[0] if (match := _OTHER.search(joined)) else "?"  # most often there is one, such as ±
+            found = [text if not text or other in text else float(text) for text in column]
+        except ValueError:
+            found = [_float(text) for text in column]
     else:
         found = [float(text.replace(mark, ".")) if plain(text) else text for text in column]
     if reader.codes:
         found = [text if cell in reader.codes else cell for cell, text in zip(found, column, strict=True)]
-    return Digest(found, [(place, cell) for place, cell in enumerate(found) if isinstance(cell, str)])
+    return Digest(found, [(place, cell) for place, cell in enumerate(found) if not isinstance(cell, float)])
+
+
+def _float(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 @dataclass(frozen=True)
@@ -194,6 +217,18 @@ def _size(value: float | Uncertain | Censored | None) -> float | None:
     return None if value is None else abs(value.center if isinstance(value, Normal | Interval) else value)
 
 
+def typed_unit(column: Sequence[str], reader: Callable[[str], object]) -> str:
+    """The unit that people type into the cells of a column, "" if most of its last cells have none."""
+    if not isinstance(reader, Numbers) or not reader.unit:
+        return ""
+    last = [text for text in column[-LAST:] if text.__class__ is not Numeral and not cells.is_unknown(text)]
+    with_unit = 0
+    for text in last:
+        with suppress(CellError):
+            with_unit += bool(reader.reading(text).unit)
+    return reader.unit if 2 * with_unit > len(last) else ""
+
+
 def declared_unit(name: str, row: Mapping[str, str], parameter_unit: str = "") -> str:
     """The unit that a campaign, a row of units or the name of a column declares."""
     return parameter_unit or row.get(name, "") or units.in_header(name)
@@ -229,7 +264,7 @@ def _read_as(how: str, text: str, reader: Numbers, parameter: Parameter | None) 
         return how
     value = reader(text)
     if parameter is None and (value is None or how in (typed.LIMIT, typed.RANGE)):
-        return "not measured" if value is None else f"a limit {value}, kept but not learned from,"
+        return "not measured" if value is None else f"a limit {value}"
     if parameter is None:
         return typed.shown(value)
     shown = typed.shown(value)

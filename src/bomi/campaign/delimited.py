@@ -128,10 +128,12 @@ def _records(
                 ends.append(end)
                 rows.append(row)
             number = end + 1
-    except csv.Error as error:
-        what = {
-            "unexpected end of data": "a quote is opened and never closed",
-            f"'{separator}' expected after '\"'": 'text follows a closing quote; write "" for a quote within quotes',
-        }.get(str(error), str(error))
+    except csv.Error:
+        record = "".join(lines[number - 1 : skipped + reader.line_num])
+        what = 'text follows a closing quote; write "" for a quote within quotes'
+        if record.count('"') % 2:
+            what = "a quote is opened and never closed"
+        elif len(record) > csv.field_size_limit():
+            what = f"a cell has more than {csv.field_size_limit():,} characters; is it the right file?"
         raise FileError(f"{path}, row {number}: {what}") from None
     return numbers, ends, rows

@@ -22,7 +22,7 @@ def settable(experiments: Experiments) -> Space:
     made: dict[str, Parameter] = {}
     for name, parameter in space.parameters.items():
         made[name] = parameter
-        if isinstance(parameter, Real) and parameter.step is None:
+        if isinstance(parameter, Real) and parameter.step is None and parameter.decimals is None:
             found = [row.asked.get(name, row.recorded[name]) for row in rows]
             numbers = [cell for cell in found if isinstance(cell, float)]
             made[name] = replace(parameter, decimals=_decimals(parameter, numbers))

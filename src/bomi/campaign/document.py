@@ -19,18 +19,20 @@ from bomi.space.numbers import LARGEST
 
 TYPES = ("real", "integer", "categorical", "ordinal")
 SCALES = ("linear", "log")
+ROLES = ("set", "measured")
 OUT_OF_BOUNDS = ("error", "keep")
 DECIMALS = (".", ",")
+DIGITS = 100  # decimals that a suggestion may have
 _KEYS = {
     "campaign": (
         *("objective", "objectives", "parameters", "constraints", "method"),
-        *("out_of_bounds", "decimal", "unknown", "id", "sheet"),
+        *("out_of_bounds", "decimal", "unknown", "id", "sheet", "candidates", "replacement"),
     ),
-    "objective": ("name", "goal", "target", "unit"),
-    "one of objectives": ("goal", "target", "unit"),
+    "objective": ("name", "goal", "target", "unit", "range", "cost"),
+    "one of objectives": ("goal", "target", "unit", "range", "cost"),
     "method": ("name",),
-    "number": ("range", "type", "scale", "step", "unit", "default"),
-    "category": ("values", "type", "unit", "default"),
+    "number": ("range", "type", "scale", "step", "decimals", "unit", "default", "role"),
+    "category": ("values", "type", "unit", "default", "role"),
     "constraint": ("terms", "min", "max", "equals"),
 }
 _IN_THE_FILE: dict[str | int, Place] = {"low": ("range", 0), "high": ("range", 1), "log": ("scale",)}
@@ -48,6 +50,8 @@ class Meaning:
     unknown: tuple[str, ...]
     id_column: str
     sheet: str | None
+    candidates: str | None
+    replacement: bool
 
 
 def meaning(document: Mapping[str, Any]) -> Meaning:
@@ -58,6 +62,7 @@ def meaning(document: Mapping[str, Any]) -> Meaning:
     objectives, method, outside = _objectives(whole), _method(whole), _out_of_bounds(whole)
     decimal = whole.text("decimal", "", ("", *DECIMALS))
     unknown, identity, sheet = _unknown(whole), whole.text("id", IDENTITY), whole.text("sheet", "")
+    candidates, replacement = whole.text("candidates", ""), _replacement(whole)
     specs = whole.section("parameters")
     parameters, constraints = _parameters(specs), _constraints(whole, list(specs.keys))
     if not specs.keys:
@@ -65,7 +70,10 @@ def meaning(document: Mapping[str, Any]) -> Meaning:
     if not faults:
         try:
             space = Space(parameters, constraints=constraints)
-            return Meaning(space, objectives, method, outside, decimal or None, unknown, identity, sheet or None)
+            return Meaning(
+                space, objectives, method, outside, decimal or None, unknown, identity, sheet or None,
+                candidates or None, replacement,
+            )  # fmt: skip
         except SpaceError as error:
             whole.refuse(error)
     raise CampaignError.of(faults)
@@ -151,7 +159,7 @@ def _objective(section: _Section, kind: str, name: str | None = None) -> Iterato
         )
     if len(section.faults) == before:
         try:
-            yield Objective(name, goal, target, unit)
+            yield Objective(name, goal, target, unit, section.keys.get("range"), section.keys.get("cost"))
         except SpaceError as error:
             section.refuse(error)
 
@@ -173,6 +181,15 @@ def _out_of_bounds(whole: _Section) -> str:
     if value not in OUT_OF_BOUNDS:
         whole.fault(f"out_of_bounds must be {_either(OUT_OF_BOUNDS)}, but got {_shown(value)}", "out_of_bounds")
     return str(value)
+
+
+def _replacement(whole: _Section) -> bool:
+    value = whole.keys.get("replacement", True)
+    if not isinstance(value, bool):
+        whole.fault(f"replacement must be true or false, but got {_shown(value)}", "replacement")
+    elif "replacement" in whole.keys and "candidates" not in whole.keys:
+        whole.fault('replacement goes with candidates = "FILE", a list to choose from', "replacement")
+    return bool(value)
 
 
 def _unknown(whole: _Section) -> tuple[str, ...]:
@@ -206,11 +223,15 @@ def _parameter(section: _Section) -> Parameter:
     unit, default = spec.get("unit", ""), spec.get("default")
     if not isinstance(unit, str):
         raise SpaceError(f"unit must be a text in quotes, but got {_shown(unit)}", ("unit",))
+    role = spec.get("role", "set")
+    if role not in ROLES:
+        raise SpaceError(f"role must be {_either(ROLES)}, but got {_shown(role)}", ("role",))
+    more: dict[str, Any] = {"unit": unit, "default": default, "measured": role == "measured"}
     if category:
         values = spec.get("values")
         if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
             raise SpaceError(f"needs values = [...] with texts or numbers, but got {_shown(values)}", ("values",))
-        return (Ordinal if kind == "ordinal" else Categorical)(values, unit=unit, default=default)
+        return (Ordinal if kind == "ordinal" else Categorical)(values, **more)
     bounds, scale, step = spec.get("range"), spec.get("scale", "linear"), spec.get("step")
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise SpaceError(f"needs range = [low, high], but got {_shown(bounds)}", ("range",))
@@ -218,9 +239,15 @@ def _parameter(section: _Section) -> Parameter:
         raise SpaceError(f"scale must be {_either(SCALES)}, but got {_shown(scale)}", ("scale",))
     if step is not None and (isinstance(step, bool) or not isinstance(step, int | float)):
         raise SpaceError(f"step must be a number, but got {_shown(step)}", ("step",))
+    decimals = spec.get("decimals")
+    if decimals is not None and (isinstance(decimals, bool) or not isinstance(decimals, int) or abs(decimals) > DIGITS):
+        raise SpaceError(
+            f"decimals must be a whole number up to {DIGITS} in size, but got {_shown(decimals)}", ("decimals",)
+        )
+    more |= {"log": scale == "log", "decimals": decimals}
     if kind == "integer":
-        return Integer(*bounds, log=scale == "log", step=1 if step is None else step, unit=unit, default=default)
-    return Real(*bounds, log=scale == "log", step=step, unit=unit, default=default)
+        return Integer(*bounds, step=1 if step is None else step, **more)
+    return Real(*bounds, step=step, **more)
 
 
 def _constraints(whole: _Section, parameters: Sequence[str]) -> list[Linear]:

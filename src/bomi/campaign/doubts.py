@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from bomi.campaign.experiments import Experiments
 from bomi.campaign.lexicon import goal_of
-from bomi.campaign.words import likely_mistakes
+from bomi.campaign.words import likely_mistakes, merge_spellings
 from bomi.space import Categorical, cells, units
 
 FEW = 6  # different numbers that may be names of something
 APART = 0.5  # of the range of all outcomes: further apart, two outcomes of one experiment are told
 _CODE = re.compile(
-    r"(?:^|[\s_])(?:type|code|class|kind|group|machine|line|reactor|furnace|oven|grade|supplier|strain|variety|recipe|typ|"
+    r"(?:^|[\s_])(?:type|code|class|kind|group|machine|line|reactor|furnace|oven|grade|alloy|legierung|alliage|aleación|supplier|strain|variety|recipe|typ|"
     r"art|klasse|ofen|anlage|maschine|sorte|gruppe|classe|four|groupe|tipo|clase|grupo|horno)(?:$|[\s_.])",
     re.IGNORECASE,
 )
@@ -58,6 +58,8 @@ def _near_duplicates(experiments: Experiments) -> Iterator[str]:
             for row in experiments.rows:
                 if isinstance(cell := row.recorded[name], str):
                     counts[cell] += 1
+            for merged in merge_spellings(counts)[1]:
+                yield f"{name!r}: {merged.replace('taken as', 'may be')}; values that are listed may be suggested"
             for wrong, right in likely_mistakes(counts).items():
                 yield f"{name!r}: {wrong!r}, in one cell, may be {right!r} misspelt; a listed value may be suggested"
 

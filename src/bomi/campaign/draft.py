@@ -23,7 +23,7 @@ from bomi.campaign.sheet import Sheet
 from bomi.campaign.snapshot import Snapshot, assess
 from bomi.data.reading import PENDING_WORDS, is_failed, read_exclude
 from bomi.errors import CellError, CellProblem, FileError, TableError
-from bomi.space import EXCLUDE, Integer, Real, cells, typed
+from bomi.space import EXCLUDE, IDENTITY, Integer, Real, cells, typed
 from bomi.space.cells import Censored, Interval, Normal
 
 
@@ -38,6 +38,11 @@ class Draft:
     def count(self) -> int:
         """How many changes are not saved."""
         return self.changes.count
+
+    @property
+    def identity(self) -> str:
+        """The column that names the experiments."""
+        return self.base.campaign.id_column if self.base.campaign else IDENTITY
 
     @cached_property
     def result(self) -> Snapshot:
@@ -78,7 +83,7 @@ class Draft:
                 added[place - old] = {**added[place - old], column: text}
                 continue
             seen = see(base, self.origins[place])
-            edit = Edit(base.numbers[self.origins[place]], seen, column, text)
+            edit = Edit(base.numbers[self.origins[place]], seen, column, text, self.identity)
             edits.pop((edit.number, column), None)
             if seen.get(column, "") != text:
                 edits[edit.number, column] = edit
@@ -132,7 +137,7 @@ class Draft:
         places, conflicts = locate(wide, changes.edits)
         gone, kept = locate_removals(now.sheet, changes.removed)
         made = tuple(
-            Edit(wide.numbers[row], see(now.sheet, row), wide.header[column], text)
+            Edit(wide.numbers[row], see(now.sheet, row), wide.header[column], text, Draft(now).identity)
             for (row, column), text in places.items()
             if wide.columns[wide.header[column]][row] != text
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bomi.campaign import storage
+from bomi.campaign.locks import locked
 from bomi.campaign.sheet import Sheet, parse_sheet
 from bomi.errors import FileError
 from bomi.space import IDENTITY
@@ -23,12 +24,16 @@ UPLOAD_LIMIT = 20 * 2**20  # bytes
 
 @dataclass(frozen=True)
 class Edit:
-    """A cell typed anew: the line its row began at and what the row held when it was seen, the column, the new text."""
+    """A cell typed anew: the line its row began at and what the row held when it was seen, the column, the new text.
+
+    `identity` is the column that names the rows of the table.
+    """
 
     number: int
     seen: Mapping[str, str]
     column: str
     text: str
+    identity: str = IDENTITY
 
 
 @dataclass(frozen=True)
@@ -77,14 +82,12 @@ def see(sheet: Sheet, place: int) -> dict[str, str]:
 
 def locate(sheet: Sheet, edits: Sequence[Edit]) -> tuple[dict[tuple[int, int], str], list[Conflict]]:
     """Where each edit goes in a table as it is now, by place of row and column, and those that go nowhere."""
-    ids = sheet.columns.get(IDENTITY, [])
-    often = Counter(ids)
-    by_id = {identity: place for place, identity in enumerate(ids) if identity.strip() and often[identity] == 1}
+    by_id = {name: _by_id(sheet, name) for name in {edit.identity for edit in edits}}
     by_number = {number: place for place, number in enumerate(sheet.numbers)}
     places: dict[tuple[int, int], str] = {}
     conflicts = []
     for edit in edits:
-        row = _row(sheet, edit, by_id, by_number)
+        row = _row(sheet, edit, by_id[edit.identity], by_number)
         if row is None or edit.column not in sheet.columns:
             conflicts.append(Conflict(edit, None))
             continue
@@ -96,8 +99,15 @@ def locate(sheet: Sheet, edits: Sequence[Edit]) -> tuple[dict[tuple[int, int], s
     return places, conflicts
 
 
+def _by_id(sheet: Sheet, name: str) -> dict[str, int]:
+    """The places of the rows with an id that no other row has."""
+    ids = sheet.columns.get(name, [])
+    often = Counter(ids)
+    return {identity: place for place, identity in enumerate(ids) if identity.strip() and often[identity] == 1}
+
+
 def _row(sheet: Sheet, edit: Edit, by_id: Mapping[str, int], by_number: Mapping[int, int]) -> int | None:
-    identity = edit.seen.get(IDENTITY, "")
+    identity = edit.seen.get(edit.identity, "")
     if identity.strip() and identity in by_id:
         return by_id[identity]
     here = by_number.get(edit.number)
@@ -110,14 +120,14 @@ def _row(sheet: Sheet, edit: Edit, by_id: Mapping[str, int], by_number: Mapping[
     return alike[0] if len(alike) == 1 else None
 
 
-def continued(before: Sheet, after: Sheet) -> list[int | None]:
+def continued(before: Sheet, after: Sheet, identity: str = IDENTITY) -> list[int | None]:
     """The place that each row had in an older version of the table, None if it is new.
 
     A row is known again by its id, else by what it says, else by the row above it.
     """
     left = set(range(len(before.rows)))
     found: list[int | None] = [None] * len(after.rows)
-    for said in (_identities, _contents):
+    for said in (lambda sheet: _identities(sheet, identity), _contents):
         places: dict[Any, deque[int]] = defaultdict(deque)
         for place, says in enumerate(said(before)):
             if place in left:
@@ -134,8 +144,8 @@ def continued(before: Sheet, after: Sheet) -> list[int | None]:
     return found
 
 
-def _identities(sheet: Sheet) -> list[str]:
-    return [text.strip() for text in sheet.columns.get(IDENTITY, ())]
+def _identities(sheet: Sheet, name: str) -> list[str]:
+    return [text.strip() for text in sheet.columns.get(name, ())]
 
 
 def removals(sheet: Sheet, places: Collection[int]) -> tuple[Removal, ...]:
@@ -212,7 +222,7 @@ def save_edits(path: Path, changes: Changes, *, names: Collection[str] = (), who
         return new
 
     storage.check_file(path)  # no lock beside what is not there
-    with storage.locked(path):
+    with locked(path):
         storage.update_bytes(path, change)
     return conflicts
 
@@ -223,7 +233,7 @@ def replace_file(path: Path, content: bytes, *, expected: bytes | None) -> None:
     The version before is kept as `.bak`.
     """
     changed = FileError(f"{path.name} was changed meanwhile and was left as it is; look at it, then try again")
-    with storage.locked(path):
+    with locked(path):
         if expected is None:
             if path.exists():
                 raise changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bomi.campaign import storage
@@ -25,13 +25,14 @@ from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Row
-from bomi.data.reading import SHOWN_PROBLEMS, read_columns, read_exclude
+from bomi.data.reading import SHOWN_PROBLEMS, candidate_columns, read_columns, read_exclude
 from bomi.errors import CellProblem, TableError
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Categorical, Ordinal
-from bomi.space.cells import Interval, Normal
+from bomi.space.cells import Interval, Known, Normal
 from bomi.space.typed import Marks
 
 _GAPS = (type(None), Normal, Interval)
+_NUMBERS = (float, int)
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,14 @@ class Experiments:
         """A row as people call it: by its id, where it has one, and by its line."""
         identity, line = self.rows[place].id, f"row {self.numbers[place]}"
         return f"{identity} ({line})" if identity else line
+
+
+@dataclass(frozen=True)
+class Library:
+    """A list of candidates in a file: what is known of each, by columns, and its id or its line."""
+
+    columns: Mapping[str, Sequence[Known | None]]
+    labels: Sequence[str | int]
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,7 @@ class Summary:
         rest = {
             "excluded": self.excluded,
             "not measured": self.unmeasured,
-            "known only up to a limit and not learned from": self.censored,
+            "known only up to a limit": self.censored,
         }
         more = "".join(f", {count} {what}" for what, count in rest.items() if count)
         return (
@@ -105,7 +114,7 @@ def summarize(experiments: Experiments) -> Summary:
         found = [row.recorded[name] for row in rows]
         kinds = Counter(map(type, found))
         unknown, uncertain = kinds[type(None)], kinds[Normal] + kinds[Interval]
-        numbers = [cell for cell in found if isinstance(cell, int | float)] if kinds[float] + kinds[int] else []
+        numbers = [cell for cell in found if cell.__class__ in _NUMBERS] if kinds[float] + kinds[int] else []
         ends = (min(numbers), max(numbers)) if numbers else (None, None)
         columns.append(ColumnSummary(name, len(rows) - unknown - uncertain, uncertain, unknown, *ends))
         if unknown or uncertain:
@@ -122,8 +131,8 @@ def summarize(experiments: Experiments) -> Summary:
         if not row.excluded
         for one in experiments.campaign.space.broken(row.recorded)
     ]
-    unmeasured = sum(bool(row.unmeasured) and not row.tried and not row.censored for row in rows)
-    censored = sum(bool(row.censored) and not row.tried for row in rows)
+    unmeasured = sum(bool(row.unmeasured) and not row.tried for row in rows)
+    censored = sum(bool(row.censored) and not row.outcomes for row in rows)
     return Summary(
         len(experiments.rows),
         outcomes,
@@ -151,6 +160,30 @@ def parse_experiments(path: Path, content: bytes, campaign: Campaign) -> Experim
     """The checked table in the content of a file."""
     with storage.uncollected():
         return check(load_sheet(path, content, column_names(campaign), sheet=campaign.sheet), campaign)
+
+
+def read_library(path: Path, campaign: Campaign, given: Collection[str] = ()) -> Library:
+    """The candidates in a file, read as the table is; TableError names every problem with file, row and column."""
+    content = storage.read_bytes(path)
+    campaign = replace(campaign, sheet=None)
+    with storage.uncollected():
+        sheet = load_sheet(path, content, column_names(campaign))
+        reading = readers(sheet, campaign)
+        problems = [CellProblem(sheet.header_number, name, question) for name, question in reading.questions.items()]
+        out = [read_exclude(cell) for cell in sheet.columns.get(EXCLUDE, [""] * len(sheet.rows))]
+        kept = [place for place, excluded in enumerate(out) if not excluded]
+        read: Mapping[str, Sequence[object]] = {**sheet.columns, **reading.columns}
+        columns = {name: [column[place] for place in kept] for name, column in read.items()}
+        numbers = [sheet.numbers[place] for place in kept]
+        try:
+            found = candidate_columns(campaign.space, columns, numbers, given, reading.readers)
+        except TableError as error:
+            if not (problems := [*problems, *error.problems]):
+                raise TableError(f"{path}: {error}") from None
+        if problems:
+            raise table_error(path, problems, _spoken_ids(sheet, campaign))
+    ids = columns.get(campaign.id_column, [""] * len(kept))
+    return Library(found, [str(name).strip() or number for name, number in zip(ids, numbers, strict=True)])
 
 
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:

@@ -14,17 +14,22 @@ from pathlib import Path
 from bomi.campaign import storage
 from bomi.campaign.columns import Numbers, declared_unit, digest, unit_in_cells
 from bomi.campaign.layout import is_numeric
-from bomi.campaign.lexicon import goal_of, is_count, is_mean, is_outcome, is_setting
+from bomi.campaign.lexicon import goal_of, is_count, is_mean, is_outcome, is_setting, is_size
 from bomi.campaign.marks import Decision, decide
 from bomi.campaign.roles import CONSTANT, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.toml import NAME, Campaign
 from bomi.data.objectives import ERROR, MAXIMIZE, objective_of
+from bomi.data.reading import read_exclude
 from bomi.errors import FileError
-from bomi.space import IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space, cells
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space, cells
 
 MOST_PARAMETERS = 50
 LOG_RATIO = 50
+DIFFERS, REPEATS = (
+    0.9,
+    0.85,
+)  # shares of different numbers: at least, where they are measured; at most, where they are set
 OBJECTIVE = "objective"
 
 
@@ -92,6 +97,7 @@ def guess(
                 f"{sheet.path}, column {name!r}: formulas were never computed; "
                 "open the file in a spreadsheet and save it"
             )
+    sheet = _counted(sheet)
     columns = _read(sheet, decimal)
     wanted = _objectives(sheet, columns, objective, goal)
     said = {name for name, wish in objective.items() if wish} if isinstance(objective, Mapping) else set()
@@ -99,8 +105,10 @@ def guess(
     columns = _settled(sheet, columns, wanted, guessed, parameters)
     chosen = [column for column in columns.values() if column.role == PARAMETER]
     if not chosen:
+        near = [f"{c.name!r} is {c.why}" for c in columns.values() if c.role == UNUSED and " cells are " in c.why]
         raise FileError(
             f"{sheet.path} has no column that could be a parameter: one of numbers that vary, or of words that repeat"
+            f"{'; ' if near else ''}{'; '.join(near[:3])}"
         )
     if len(chosen) > MOST_PARAMETERS:
         raise FileError(
@@ -110,7 +118,8 @@ def guess(
     made: dict[str, Parameter] = {}
     notes: dict[str, str] = {}
     for column in chosen:
-        made[column.name], notes[column.name] = _parameter(column)
+        asked = columns.get(RESERVED + column.name)
+        made[column.name], notes[column.name] = _parameter(_with_asked(column, asked) if asked else column)
     units = {name: columns[name].unit for name in wanted}
     objectives = tuple(objective_of(name, one, units[name]) for name, one in wanted.items())
     used = [column for column in columns.values() if column.role in (PARAMETER, OBJECTIVE)]
@@ -143,6 +152,15 @@ def write_guess(
         raise FileError(f"{path} is there already and was left as it is; --force writes a new one over it")
     storage.replace_bytes(path, found.text().encode())
     return path, found
+
+
+def _counted(sheet: Sheet) -> Sheet:
+    """The sheet without its rows that are excluded: what stands there says nothing."""
+    marks = [read_exclude(cell) for cell in sheet.columns.get(EXCLUDE, ())]
+    if not any(marks):
+        return sheet
+    kept = [place for place, out in enumerate(marks) if not out]
+    return replace(sheet, rows=[sheet.rows[i] for i in kept], numbers=[sheet.numbers[i] for i in kept])
 
 
 def _named(sheet: Sheet) -> str | None:
@@ -233,21 +251,35 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         lambda c: c.name + ERROR in columns,
         lambda c: is_outcome(c.name),
         lambda c: is_mean(c.name),
-        lambda c: not is_setting(c.name),
-        lambda c: last in c.blanks,  # an outcome that is awaited
+        lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
+        lambda c: _stands_out(c, numeric),
     )
     for sign in signs:
         sure = [column for column in numeric if sign(column)]
         if len(sure) == 1:
             return sure[0].name
         numeric = sure or numeric
-    likely = [c.name for c in reversed(numeric)]
+    likely = [c.name for c in sorted(numeric, key=lambda c: c.kind == "number")][::-1]
     raise UnsureError(
         f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}, or another: "
         f"{', '.join(map(repr, likely[1:8]))}{', ...' if len(likely) > 8 else ''}",
         "--objective",
         likely,
     )
+
+
+def _stands_out(column: Column, numeric: Sequence[Column]) -> bool:
+    """Whether a column is the last one of numbers, and the only one that is not set: by its name, or as it repeats."""
+    others = [other for other in numeric if other is not column]
+    if column is not numeric[-1] or (is_setting(column.name) and others and not is_size(column.name)):
+        return False
+    free = others if is_setting(column.name) else [other for other in others if not is_setting(other.name)]
+    return not free or (_variety(column) >= DIFFERS and all(_variety(other) <= REPEATS for other in free))
+
+
+def _variety(column: Column) -> float:
+    """Which share of its numbers differ: what is set repeats, what is measured seldom does."""
+    return len(set(column.numbers)) / len(column.numbers) if len(column.numbers) >= 4 else 0.0
 
 
 def _settled(
@@ -270,6 +302,9 @@ def _settled(
     first = min(names.index(name) for name in wanted)
     before = any(c.role == PARAMETER and not is_outcome(c.name) for c in list(columns.values())[:first])
     settled = {}
+    numbers = [c for c in columns.values() if c.role == PARAMETER and c.kind == "number" and c.name not in wanted]
+    plain = [c for c in numbers if not is_size(c.name)]
+    after = names.index(plain[-1].name) if plain and all(_variety(c) <= REPEATS for c in plain) else len(names)
     for place, (name, column) in enumerate(columns.items()):
         role, why = column.role, column.why
         if name in wanted:
@@ -280,6 +315,8 @@ def _settled(
             role, why = UNUSED, f"kept, not used: not among the parameters named; {why}"
         elif role == OUTCOME or (role == PARAMETER and is_outcome(name)):
             role, why = UNUSED, "kept, not used: seems to be another outcome; --objective takes several"
+        elif role == PARAMETER and is_size(name) and place > after and _variety(column) >= DIFFERS:
+            role, why = UNUSED, f"kept, not used: it differs in each row, as if measured; --parameters names it; {why}"
         elif role == PARAMETER and before and place > first and not is_setting(name):
             role, why = UNUSED, f"kept, not used: stands right of the objective; --parameters names it; {why}"
         settled[name] = replace(column, role=role, why=why)
@@ -329,6 +366,16 @@ def _parameter(column: Column) -> tuple[Parameter, str]:
         said.append(f"for a log scale write 0 as <{cells.number_text(min(positive))}, and begin the range above 0")
     made = Real(_round(low, high - low, math.floor), _round(high, high - low, math.ceil), unit=column.unit)
     return made, "; ".join(said)
+
+
+def _with_asked(column: Column, asked: Column) -> Column:
+    """A parameter with what was asked of it: what one has asked for can be set."""
+    if column.kind == "number":
+        return replace(column, numbers=(*column.numbers, *asked.numbers))
+    known = {cells.look(value) for value in column.values}
+    return replace(
+        column, values=(*column.values, *dict.fromkeys(v for v in asked.values if cells.look(v) not in known))
+    )
 
 
 def _steps_of_one(numbers: Collection[float], column: Column) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from bomi.campaign import storage
 from bomi.campaign.edits import Changes, Edit, Removal
 from bomi.errors import FileError
+from bomi.space import IDENTITY
 
 LIMIT = 16 * 2**20  # bytes; a person types far less
 
@@ -43,7 +44,12 @@ def read_kept(table: Path) -> Kept:
         return Kept(
             Changes(
                 tuple(map(str, made["columns"])),
-                tuple(Edit(int(one["number"]), dict(one["seen"]), one["column"], one["text"]) for one in made["edits"]),
+                tuple(
+                    Edit(
+                        int(one["number"]), dict(one["seen"]), one["column"], one["text"], one.get("identity", IDENTITY)
+                    )
+                    for one in made["edits"]
+                ),
                 tuple(dict(row) for row in made["added"]),
                 tuple(Removal(int(one["number"]), dict(one["seen"]), int(one["alike"])) for one in made["removed"]),
             ),

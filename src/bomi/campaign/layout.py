@@ -24,6 +24,7 @@ _STATISTICS = re.compile(
     r"(?:grand |sub)?totals?|sum|means?|averages?|avg\.?|median|min\.?|max\.?|minimum|maximum|std\.?|std\.? ?dev\.?|"
     r"st\.? ?dev\.?|sd|s\.d\.|rsd|rsd ?%|cv|cv ?%|count|n|n ?=.*|anzahl|nb|range|variance|"
     r"lsl|usl|spec\.?|summe|gesamt|mittelwert|mittel|durchschnitt|standardabweichung|stabw\.?|streuung|moyenne|"
+    r"mittelw\.?|mw|[øØ⌀∅Σσ]|x̄|"
     r"écart[- ]?type|ecart[- ]?type|somme|médiane|promedio|media|desviación.*|desv\.? ?est\.?|suma|mediana|desvio.*",
     re.IGNORECASE,
 )
@@ -31,6 +32,7 @@ _COMMENT = re.compile(
     r"#(?!\d|$)|//|%|\*+\s|\*\)|[¹²³†‡]|\d\)\s|note|legend|comment|bemerkung|anmerkung|remarque|nota\b",
     re.IGNORECASE,
 )
+_RULE = re.compile(r"[-–—=:_*+]{2,}")  # what is drawn to part a header from its rows
 _UNITS_LABEL = re.compile(r"units?|einheit(en)?|unités?|unidad(es)?|unità", re.IGNORECASE)
 
 
@@ -191,7 +193,7 @@ def _names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
             filled[i] = text or filled[i]
             inherited = len(rows) > 1 and not text and any(below[i + 1 :]) and i < len(rows) - 1
             part = filled[i] if inherited and not below[-1].startswith(RESERVED) else text
-            if part and part not in parts:
+            if part and part not in parts and not _RULE.fullmatch(part):
                 parts.append(part)
         names.append(" ".join(parts))
     if names and re.match(r"#\s+\S|#[^\W\d]", names[0]):
@@ -263,6 +265,8 @@ def _body(
 
 def _odd_start(row: Sequence[str]) -> bool:
     start = next((cell.strip() for cell in row if cell.strip()), "")
+    if start[:1].isdigit() and ")" not in start:
+        return False
     return bool(_STATISTICS.fullmatch(start.rstrip(":")) or _COMMENT.match(start))
 
 
@@ -276,6 +280,8 @@ def _why_none(
         return "the header again"
     if not held:
         return "blank"
+    if len(texts) > 1 and all(map(_RULE.fullmatch, texts)):
+        return "a line"
     place, start = held[0]
     others = [records[i][place].strip() for i in (*body[:100], *body[100:][-100:]) if place < len(records[i])]
     if _STATISTICS.fullmatch(start.rstrip(":")) and others.count(start) < 1 and len(body) >= 2:

@@ -30,7 +30,7 @@ DATE_NAME = _pattern(
 )
 NOTE_NAME = _pattern(
     r"notes?|comments?|remarks?|observations?|description|bemerkung(?:en)?|kommentare?|anmerkung(?:en)?|notizen?|",
-    r"remarques?|commentaires?|observaciones|observación|comentarios?|notas?|status|done|checked|ok\??",
+    r"remarques?|commentaires?|observaciones|observación|comentarios?|notas?|stat(?:us|e)|done|checked|ok\??",
 )
 SPREAD_NAME = _pattern(
     r"(?P<of>.+?)[\s._-]*(?:sd|std|stdev|std\.? ?dev\.?|s\.d\.|sem|se|error|err|stabw|±|\+/-|unc\.?|uncertainty|σ)",
@@ -40,35 +40,41 @@ _MAXIMIZE = _pattern(
     r"yield|strength|titer|titre|hardness|toughness|conversion|selectivity|\bconv\b|efficien|purity|activity|productivity|",
     r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|ductil|conductiv|mobility|lifetime|capacity|\bpce\b|\bvoc\b|",
     r"\bjsc\b|\bff\b|\bee\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
-    r"adhesion|modulus|η|gloss|transmi|taste|sensory|response|objective|fitness|reward|",
-    r"ausbeute|festigkeit|härte|haerte|umsatz|selektivität|reinheit|wirkungsgrad|ertrag|zähigkeit|dehnung|aktivität|",
-    r"geschmack|rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|",
-    r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad",
+    r"adhesion|modulus|η|gloss|transmi|taste|sensory|acceptance|acceptab|liking|response|objective|fitness|reward|",
+    r"\bacc ?$|\bauc\b|survival|salt spray|durabilit|case depth|",
+    r"ausbeute|festigkeit|härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|ertrag|zähigkeit|dehnung|aktivität|",
+    r"geschmack|glanz|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
+    r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|exactitude|",
+    r"adhérence|acceptabilité|^note $|",
+    r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|viabilidad|",
+    r"exactitud|aceptaci|aceptabilidad|puntaje|puntuaci",
 )
 _MINIMIZE = _pattern(
     r"impurit|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|degradation|wear|corrosion|error|rmse|\bmse\b|residual|waste|scrap|",
-    r"shrinkage|warpage|\bleak|noise|byproduct|by product|turbidity|emission|crack|resistivity|sheet res|",
+    r"\berr\b|shrinkage|warpage|\bleak|noise|byproduct|by product|turbidity|emission|crack|resistivity|sheet res|",
     r"verunreinigung|nebenprodukt|kosten|verlust|ausschuss|rauheit|rauigkeit|porosität|verschleiß|fehler|schwindung|",
     r"impureté|coût|perte|défaut|rugosité|porosité|usure|",
     r"impureza|costo|coste|pérdida|perdida|defecto|rugosidad|porosidad|desgaste",
 )
 _MEASURED = _pattern(
-    r"\bfinal\b|\bfinale?s?\b|\bpdi\b|\bm[nwz]\b.*\bmol\b|molecular weight|molmasse|expression|absorbance|fluorescence",
-    r"|extinktion|\bod ?600\b|viscosit|viskosität|viscosidad|^(?:relative )?density|^dichte|",
-    r"etch rate|ätzrate|deposition rate|removal rate|reaction rate",
+    r"\bfinal\b|\bfinale?s?\b|\bpdi\b|\bm[nwz]\b.*\bmol\b|molecular weight|molmasse|expression|absorbance|",
+    r"fluores[cz]en|\bende? ?$|extinktion|\bod ?600\b|viscosit|viskosität|viscosidad|^(?:relative )?density|^dichte|",
+    r"etch rate|ätzrate|dep(?:osition)? rate|removal rate|reaction rate|^growth$|knock ?down|luminescence|",
+    r"\brfu\b|shelf life",
 )
 _OUTCOME = _pattern(
-    r"y\d?|f|f\(x\)|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|resultado|respuesta"
+    r"y\d?|f|f\(x\)|value|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|resultado|respuesta"
 )
 _SETTING = _pattern(
     r"^x\d*$|^[tp]\d?$|temp|time|zeit|dauer|duration|durée|tiempo|\bpress|druck|pression|presión|speed|rpm|drehzahl|vitesse|velocidad|",
     r"\bph\b|flow|fluss|débit|caudal|power|leistung|puissance|potencia|conc|konz|dose|dosis|amount|menge|quantité|",
-    r"cantidad|feed|rate|ratio|verhältnis|loading|equiv|volume|volumen|solvent|lösungsmittel|solvant|catalyst|",
+    r"cantidad|feed|rate\b|ratio(?!n)|verhältnis|loading|equiv|volume|volumen|solvent|lösungsmittel|solvant|catalyst|",
     r"katalysator|catalyseur|catalizador|medium|medio|additive|zusatz|thickness|dicke|épaisseur|current|voltage|strom|",
     r"spannung|setpoint|sollwert|consigne|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|fertili|dünger|",
     r"water|wasser|energy|fluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
     r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:g|mg|ml|mmol|eq.*)\)",
 )
+_SIZE = _pattern(r"thickness|dicke|épaisseur|espesor|width|height|höhe|hauteur|altura|length|volum|\brate\b")
 _SET_IN = ("temperature", "time", "rotation", "gas flow", "voltage", "current", "power", "amount", "share of amount")
 _MEAN = _pattern(r"\bmean\b|average|\bavg\b|mittel|moyenne|promedio|media\b|\btotal\b|gesamt")
 _COUNT = _pattern(
@@ -98,6 +104,11 @@ def is_setting(name: str) -> bool:
         return False
     unit = units.find(units.in_header(name) or "-")
     return _SETTING.search(name) is not None or (unit is not None and unit.kind in _SET_IN)
+
+
+def is_size(name: str) -> bool:
+    """Whether the name of a column is that of something one may set or measure."""
+    return _SIZE.search(name) is not None
 
 
 def is_mean(name: str) -> bool:

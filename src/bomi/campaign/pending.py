@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bomi.campaign import storage
+from bomi.campaign.columns import typed_unit
 from bomi.campaign.experiments import Experiments, parse_experiments, readers, table_error
+from bomi.campaign.locks import locked
 from bomi.campaign.toml import Campaign
 from bomi.data.observations import Observations, Row
 from bomi.errors import CellProblem
@@ -64,7 +66,8 @@ class Ledger:
 def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
     """Hold a table for writing to it: read under a lock, so that two who write at once lose nothing."""
     storage.check_file(path)  # no lock beside what is not there
-    with storage.locked(path):
+    storage.check_writable(path)
+    with locked(path):
         content = storage.read_bytes(path)
         experiments = parse_experiments(path, content, campaign)
         experiments.sheet.append([], [])  # what cannot be written to is told before anything is computed
@@ -85,11 +88,14 @@ def withdraw(path: Path, campaign: Campaign, ids: Sequence[str] = (), numbers: S
 
 def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]], ids: Sequence[str]) -> bytes:
     sheet, campaign = experiments.sheet, experiments.campaign
-    marks = readers(sheet, campaign).marks if sheet.lines is not None else {}
+    reading = readers(sheet, campaign)
+    marks = reading.marks if sheet.lines is not None else {}
+    units = {name: typed_unit(sheet.columns[name], reading.readers[name]) for name in reading.marks}
     rows = []
     for identity, setting in zip(ids, settings, strict=True):
-        typed = {name: cells.text(setting[name]) for name in campaign.space.names}
+        typed = {name: cells.text(setting[name]) if name in setting else "" for name in campaign.space.names}
         typed |= {name: text.replace(".", marks[name].decimal) for name, text in typed.items() if name in marks}
+        typed |= {name: f"{text} {units[name]}" for name, text in typed.items() if units.get(name)}
         rows.append({campaign.id_column: identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
     return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
 
@@ -129,7 +135,7 @@ def _withdrawable(experiments: Experiments, ids: Sequence[str], numbers: Sequenc
 
 def _is_suggested(row: Row) -> bool:
     """Whether we asked for it, and it still awaits its outcome."""
-    return row.pending and row.asked.keys() == row.recorded.keys()
+    return row.pending and bool(row.asked)
 
 
 def _refusal(row: Row) -> str:

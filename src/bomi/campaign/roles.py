@@ -25,7 +25,7 @@ from bomi.campaign.lexicon import (
 )
 from bomi.campaign.marks import Numeral
 from bomi.campaign.sheet import Sheet
-from bomi.campaign.words import likely_mistakes, merge_spellings, plain_words
+from bomi.campaign.words import BALANCE, likely_mistakes, merge_spellings, plain_words
 from bomi.data.objectives import ERROR
 from bomi.data.reading import FAILED_WORDS, PENDING_WORDS
 from bomi.errors import CellError
@@ -81,7 +81,10 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     if name == EXCLUDE:
         return Column(name, UNUSED, "marks rows that nothing is learned from")
     if name.startswith(RESERVED):
-        return Column(name, ASKED, f"what was asked of {name.removeprefix(RESERVED)}")
+        asked = [text.strip() for _, text in column.odd if not cells.is_unknown(text)]
+        read = [number for text in asked if (number := _number(text, reader)) is not None]
+        return Column(name, ASKED, f"what was asked of {name.removeprefix(RESERVED)}",
+                      numbers=(*column.numbers, *read), values=tuple(asked))  # fmt: skip
     if spread := _spread_of(name, sheet):
         exact = name == spread + ERROR
         return Column(name, SPREAD, f"the standard error of {spread}" if exact else
@@ -105,6 +108,14 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     if found := _identifier(name, sheet.columns[name], 3 if first else 5):
         return found
     return _content(sheet, name, known, reader, column, blanks)
+
+
+def _number(text: str, reader: Numbers) -> float | None:
+    try:
+        value = reader(text)
+    except CellError:
+        return None
+    return value if isinstance(value, float) else None
 
 
 def _content(
@@ -145,7 +156,7 @@ def _content(
     numbers = [number for number in numbers if math.isfinite(number)]
     if total and read >= MOSTLY * total and not _few_codes(said):
         codes = _codes(numbers)
-        kept = tuple(number for number in numbers if number not in codes)
+        kept = tuple(number for number in numbers if number not in codes) if codes else tuple(numbers)
         why = f"number, {read} of {total} cells" if odd else "number"
         notes = [f"row {row}: {text!r}" for row, text in odd[:SHOWN]] + (["..."] if len(odd) > SHOWN else [])
         whole = f"{why}; {', '.join(notes)}" if odd else why
@@ -185,6 +196,8 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
     texts = [" ".join(text.split()) for text in sheet.columns[name]]
     said, unknown = plain_words(texts)
     counts = Counter(said)
+    if counts and all(word.casefold() in BALANCE for word in counts):
+        return Column(name, CONSTANT, f"{said[0]!r}, what the others leave: not used")
     merged, notes = merge_spellings(counts)
     if unknown:
         notes = [*notes, f"{', '.join(map(repr, unknown))} taken as unknown"]

@@ -23,6 +23,10 @@ from bomi.space import typed
 
 __all__ = ["NAMES", "Sheet", "is_formula", "load_sheet", "parse_sheet", "read_sheet"]
 
+DITTO = frozenset({
+    '"', "''", "″", "〃", "„", "ditto", "Ditto", "dito", "Dito", "dto.", "idem", "Idem", "ídem", "Ídem", "wie oben",
+    "s. o.", "s.o.", "same as above", "as above",
+})  # fmt: skip
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
@@ -47,14 +51,14 @@ class Sheet:
 
     @cached_property
     def columns(self) -> dict[str, list[str]]:
-        """The named columns; of two with one name the first. Short rows end in blanks."""
+        """The columns by name, the first of each. Short rows end in blanks; ditto marks are the cell above."""
         width = len(self.header)
         full = [row if len(row) >= width else row + [""] * (width - len(row)) for row in self.rows]
         by_place = list(zip(*full, strict=False)) if full else [()] * width
         found: dict[str, list[str]] = {}
         for name, column in zip(self.header, by_place, strict=False):
             if name:
-                found.setdefault(name, list(column))
+                found.setdefault(name, list(column) if DITTO.isdisjoint(column) else _repeated(column))
         return found
 
     @property
@@ -218,6 +222,14 @@ def is_formula(text: str) -> bool:
         return True
 
 
+def _repeated(column: Sequence[str]) -> list[str]:
+    """A column in which ditto marks are what stands above them."""
+    found: list[str] = []
+    for text in column:
+        found.append(found[-1] if found and text.strip() in DITTO else text)
+    return found
+
+
 def _check_formula(text: str) -> None:
     if is_formula(text):
         raise FileError(f"a spreadsheet would run the cell {text!r} as a formula: it is not written")
@@ -231,7 +243,7 @@ def _laid_out(path: Path, records: Sequence[Sequence[str]], numbers: Sequence[in
 
 
 def _left_out(found: Layout, numbers: Sequence[int], records: Sequence[Sequence[str]]) -> list[str]:
-    """What is not read, in words: titles above the header, rows below it that are no experiments."""
+    """What is not read as it stands, in words: titles above the header, rows that are no experiments, ditto marks."""
     notes = []
     if found.first:
         start = " ".join(" ".join(records[0]).split())
@@ -242,6 +254,9 @@ def _left_out(found: Layout, numbers: Sequence[int], records: Sequence[Sequence[
     for why, rows in reasons.items():
         some = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
         notes.append(f"row{'s' if len(rows) > 1 else ''} {some} left out: {why}")
+    repeated = sum(1 for place in found.body if not DITTO.isdisjoint(records[place]))
+    if repeated:
+        notes.append(f"ditto marks in {repeated} row{'s' if repeated > 1 else ''} read as what stands above them")
     return notes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Ordinal, Space, c
 
 NAME = "campaign.toml"
 LIMIT = 2**20  # bytes
+MOST_PARTS = 50  # of a key
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Campaign:
     unknown: tuple[str, ...] = ()  # more words that say that nobody knows
     id_column: str = IDENTITY
     sheet: str | None = None  # of a workbook
+    candidates: str | None = None  # the file of a list to choose from, beside the table
+    replacement: bool = True  # whether a candidate may be suggested again once it has been tried
 
     def __post_init__(self) -> None:
         if faults := list(self._faults()):
@@ -127,13 +131,26 @@ def parse_campaign(path: Path, content: bytes) -> Campaign:
 def read_document(path: Path, content: bytes) -> dict[str, Any]:
     """The sections and keys of a campaign, not checked yet."""
     try:
-        return tomllib.loads(content.decode("utf-8-sig"))
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError(f"{path} is no text in UTF-8; save it as UTF-8") from None
+    _check_keys(path, text)
+    try:
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FileError(f"{path} is no valid TOML: {str(error) or 'nested too deeply'}") from None
     except ValueError:  # of Python's own: it reads no whole number of more than 4,300 digits
         raise FileError(f"{path} has a number of thousands of digits; write one that can be measured") from None
+
+
+def _check_keys(path: Path, text: str) -> None:
+    """Refuse keys of very many parts, for which the parser takes the square of their length in memory."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > MOST_PARTS and not line.lstrip().startswith("#"):
+            joined = " ".join(line.split()).replace(" .", ".").replace(". ", ".")
+            words = re.split(r"[ ,={}\[\]]", joined)
+            if max(word.count(".") for word in words) > MOST_PARTS:
+                raise FileError(f"{path}, line {number}: a key of more than {MOST_PARTS} parts; is it the right file?")
 
 
 def from_document(path: Path, document: Mapping[str, Any]) -> Campaign:

@@ -14,7 +14,9 @@ _ELEMENTS = frozenset({
     "Pt", "Au", "Hg", "La", "Ce", "Pr", "Nd", "Sm", "Eu", "Gd", "Tb", "Dy", "Ho", "Er", "Tm", "Yb", "Lu", "Th",
 })  # fmt: skip
 
-
+BALANCE = frozenset({
+    "bal", "bal.", "balance", "rem", "rem.", "remainder", "rest", "reste", "solde", "resto", "balanz",
+})  # fmt: skip
 _REGIONS = frozenset({"EU", "US", "UK", "SA", "LATAM", "APAC", "EMEA", "ASIA", "CN", "JP", "IN", "AF", "ME", "OC"})
 
 
@@ -35,10 +37,10 @@ def plain_words(texts: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def merge_spellings(counts: Mapping[str, int]) -> tuple[dict[str, int], list[str]]:
-    """Words that differ by case or spaces as one, in their commonest spelling; and what was merged."""
+    """Words that differ by case, spaces or accents as one, in their commonest spelling; and what was merged."""
     groups: dict[str, list[str]] = {}
     for word in counts:
-        groups.setdefault(" ".join(word.split()).casefold(), []).append(word)
+        groups.setdefault(cells.look(word), []).append(word)
     merged: dict[str, int] = {}
     notes = []
     for spellings in groups.values():

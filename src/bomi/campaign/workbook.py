@@ -17,6 +17,7 @@ from bomi.errors import FileError
 from bomi.space import cells
 
 UNPACKED_LIMIT = 8 * storage.LIMIT  # bytes of a workbook once unpacked
+MOST_CELLS = 3_000_000  # of a sheet: a hundred thousand rows of thirty columns
 WIDEST = 1000  # columns: what stands further right is no table
 
 Rows = list[list[str]]
@@ -41,11 +42,15 @@ def _xlsx(path: Path, content: bytes) -> Iterator[tuple[str, Rows]]:
     except ImportError:
         raise FileError(f"to read {path.name} install openpyxl: pip install 'bomi[xlsx]'; or save it as CSV") from None
     _check_size(path, content)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = [part for part in archive.namelist() if part.startswith("xl/worksheets/") and part.endswith(".xml")]
+        _check_cells(path, sum(_cells_in(archive, part) for part in parts))
     book = openpyxl.load_workbook(io.BytesIO(content), data_only=True)
     formulas = openpyxl.load_workbook(io.BytesIO(content)) if _has_formulas(content) else None
     for sheet in book.worksheets:
         if sheet.sheet_state != "visible" and len(book.worksheets) > 1:
             continue
+        _check_cells(path, (sheet.max_row or 1) * min(sheet.max_column or 1, WIDEST), sheet.dimensions)
         rows: Rows = [
             [_text(cell.value, cell.number_format if isinstance(cell.value, float | int) else "") for cell in row]
             for row in sheet.iter_rows(max_col=min(sheet.max_column or 1, WIDEST))
@@ -71,11 +76,13 @@ def _xls(path: Path, content: bytes) -> Iterator[tuple[str, Rows]]:
         import xlrd  # type: ignore[import-untyped]
     except ImportError:
         raise FileError(f"to read {path.name} install xlrd: pip install 'bomi[xlsx]'; or save it as .xlsx") from None
-    book = xlrd.open_workbook(file_contents=content, formatting_info=True, logfile=io.StringIO())
+    book = xlrd.open_workbook(file_contents=content, formatting_info=True, ragged_rows=True, logfile=io.StringIO())
     for sheet in book.sheets():
         if sheet.visibility and book.nsheets > 1:
             continue
         rows: Rows = []
+        width = min(max((sheet.row_len(i) for i in range(sheet.nrows)), default=0), WIDEST)
+        _check_cells(path, sheet.nrows * width, f"{sheet.nrows} rows and {width} columns")
         for i in range(sheet.nrows):
             row = []
             for cell in sheet.row(i)[:WIDEST]:
@@ -88,7 +95,7 @@ def _xls(path: Path, content: bytes) -> Iterator[tuple[str, Rows]]:
                     value = xlrd.error_text_from_code.get(cell.value, "#N/A")
                 shape = book.format_map[book.xf_list[cell.xf_index].format_key].format_str if cell.ctype == 2 else ""
                 row.append(_text(value, shape))
-            rows.append(row)
+            rows.append(row + [""] * (width - len(row)))
         for top, bottom, left, _ in sheet.merged_cells:
             _fill_down(rows, top, bottom, left)
         yield sheet.name, rows
@@ -108,6 +115,7 @@ def _ods(path: Path, content: bytes) -> Iterator[tuple[str, Rows]]:
     for sheet in ElementTree.fromstring(document).iter(f"{_TABLE}table"):
         rows: Rows = []
         spans = []
+        held = 0
         for element in sheet.iter(f"{_TABLE}table-row"):
             row: list[str] = []
             for cell in element:
@@ -120,6 +128,8 @@ def _ods(path: Path, content: bytes) -> Iterator[tuple[str, Rows]]:
             while row and not row[-1]:
                 row.pop()
             times = int(element.get(f"{_TABLE}number-rows-repeated", 1))
+            held += times * len(row)
+            _check_cells(path, held)
             rows += [list(row) for _ in range(times if row or times < 1000 else 0)]  # a sheet ends in a million blanks
         for top, bottom, left in spans:
             _fill_down(rows, top, bottom, left)
@@ -181,6 +191,22 @@ def _fill_down(rows: Sequence[list[str]], top: int, bottom: int, left: int) -> N
         if left < len(rows[top]):
             rows[i] += [""] * (left + 1 - len(rows[i]))
             rows[i][left] = rows[top][left]
+
+
+def _cells_in(archive: zipfile.ZipFile, part: str) -> int:
+    """How many cells a sheet has, counted without unpacking it as a whole."""
+    count, rest = 0, b""
+    with archive.open(part) as stream:
+        while piece := stream.read(2**20):
+            count += (rest + piece).count(b"<c ")
+            rest = piece[-2:]
+    return count
+
+
+def _check_cells(path: Path, count: int, where: str = "") -> None:
+    if count > MOST_CELLS:
+        reason = f"reaches over {where}; is there a cell far from the table?" if where else "is it the right file?"
+        raise FileError(f"{path} has room for {count:,} cells, and up to {MOST_CELLS:,} are read: {reason}")
 
 
 def _check_size(path: Path, content: bytes) -> None:

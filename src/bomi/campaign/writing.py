@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bomi.space import IDENTITY, Categorical, Integer, Ordinal, Parameter, cells
+from bomi.data.objectives import Objective
+from bomi.space import IDENTITY, Categorical, Integer, Ordinal, Parameter, Real, cells
 from bomi.space.cells import Known
 from bomi.space.linear import Linear
 
@@ -28,15 +29,14 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
         single = len(campaign.objectives) == 1
         lines += ["", "[objective]" if single else f"[objectives.{toml_key(objective.name)}]"]
         lines += [f"name = {toml_value(objective.name)}"] if single else []
-        lines += [f"goal = {toml_value(objective.goal)}  # maximize, minimize, or target with target = a number"]
-        lines += [] if objective.target is None else [f"target = {toml_value(objective.target)}"]
-        lines += [f"unit = {toml_value(objective.unit)}"] if objective.unit else []
+        goal, *others = _lines(objective_spec(objective))
+        lines += [f"{goal}  # maximize, minimize, or target with target = a number", *others]
     for name, parameter in campaign.space.parameters.items():
-        lines += ["", f"[parameters.{toml_key(name)}]", *_parameter_lines(parameter)]
+        lines += ["", f"[parameters.{toml_key(name)}]", *_lines(parameter_spec(parameter))]
         if name in notes:
             lines[-1] += f"  # {notes[name]}"
     for constraint in campaign.space.constraints:
-        lines += ["", "[[constraints]]", *_constraint_lines(constraint)]
+        lines += ["", "[[constraints]]", *_lines(constraint_spec(constraint))]
     lines += ["", "[method]", f"name = {toml_value(campaign.method)}"] if campaign.method else [
         "",
         "# [method]",
@@ -48,7 +48,7 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
 
 
 def _table_lines(campaign: Campaign) -> list[str]:
-    """How the table is to be read, where it does not say so itself."""
+    """How the table is to be read, where it does not say so itself; and a list to choose from."""
     mark, words = campaign.decimal, ", ".join(map(toml_value, campaign.unknown))
     return [
         *([f"decimal = {toml_value(mark)}  # 1{mark}250 is one and a quarter"] if mark else []),
@@ -56,34 +56,61 @@ def _table_lines(campaign: Campaign) -> list[str]:
         *([f"id = {toml_value(campaign.id_column)}  # the column that names the experiments"]
           if campaign.id_column != IDENTITY else []),
         *([f"sheet = {toml_value(campaign.sheet)}"] if campaign.sheet else []),
+        *([f"candidates = {toml_value(campaign.candidates)}  # a list to choose from"] if campaign.candidates else []),
+        *(["replacement = false  # each candidate only once"] if not campaign.replacement else []),
     ]  # fmt: skip
 
 
-def _parameter_lines(parameter: Parameter) -> list[str]:
-    unit = [f"unit = {toml_value(parameter.unit)}"] if parameter.unit else []
-    unit += [f"default = {toml_value(parameter.default)}"] if parameter.default is not None else []
+def parameter_spec(parameter: Parameter) -> dict[str, Any]:
+    """The keys of a parameter's section, without those that would say what is so anyway."""
+    spec: dict[str, Any] = {}
+    if isinstance(parameter, Ordinal | Integer):
+        spec["type"] = parameter.kind
+    if isinstance(parameter, Real | Integer):
+        if parameter.log:
+            spec["scale"] = "log"
+        if parameter.step is not None and not (isinstance(parameter, Integer) and parameter.step == 1):
+            spec["step"] = parameter.step
+        if parameter.decimals is not None:
+            spec["decimals"] = parameter.decimals
+    if parameter.unit:
+        spec["unit"] = parameter.unit
+    if parameter.default is not None:
+        spec["default"] = parameter.default
+    if parameter.measured:
+        spec["role"] = "measured"
     if isinstance(parameter, Categorical | Ordinal):
-        kind = ['type = "ordinal"'] if isinstance(parameter, Ordinal) else []
-        return [*kind, *unit, f"values = [{', '.join(map(toml_value, parameter.values))}]"]
-    integer = isinstance(parameter, Integer)
-    step = None if integer and parameter.step == 1 else parameter.step
-    return [
-        *(['type = "integer"'] if integer else []),
-        *(['scale = "log"'] if parameter.log else []),
-        *([f"step = {toml_value(step)}"] if step is not None else []),
-        *unit,
-        f"range = [{toml_value(parameter.low)}, {toml_value(parameter.high)}]",
-    ]
+        return {**spec, "values": list(parameter.values)}
+    return {**spec, "range": [parameter.low, parameter.high]}
 
 
-def _constraint_lines(constraint: Linear) -> list[str]:
-    terms = ", ".join(f"{toml_key(name)} = {toml_value(coefficient)}" for name, coefficient in constraint.terms.items())
+def objective_spec(objective: Objective) -> dict[str, Any]:
+    """The keys of an outcome's section."""
+    rest = {
+        "target": objective.target,
+        "unit": objective.unit or None,
+        "range": list(objective.range) if objective.range else None,
+        "cost": objective.cost,
+    }
+    return {"goal": objective.goal, **{key: value for key, value in rest.items() if value is not None}}
+
+
+def constraint_spec(constraint: Linear) -> dict[str, Any]:
+    """The keys of a constraint's section."""
     limits = {name: getattr(constraint, name) for name in ("min", "max", "equals")}
-    return [f"terms = {{{terms}}}", *(f"{name} = {toml_value(v)}" for name, v in limits.items() if v is not None)]
+    return {"terms": dict(constraint.terms), **{name: limit for name, limit in limits.items() if limit is not None}}
 
 
-def toml_value(value: Known) -> str:
-    """A text, a number or a truth value in TOML."""
+def _lines(spec: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {toml_value(value)}" for key, value in spec.items()]
+
+
+def toml_value(value: Known | list[Known] | dict[str, Known]) -> str:
+    """A text, a number, a truth value, a list or a table of them in TOML."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_value, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items()) + "}"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import bomi
-from bomi.cli import benchmarks, learning, showing, tables
+from bomi.cli import benchmarks, equipment, learning, showing, tables
 from bomi.cli.console import Commands
 
 app = typer.Typer(
@@ -25,12 +25,18 @@ app.command(epilog="Example: bomi init lab.csv --objective strength")(tables.ini
 app.command(epilog="Example: bomi check lab.csv")(tables.check)
 app.command(epilog="Example: bomi new lab.csv")(tables.new)
 app.command(epilog="Example: bomi suggest lab.csv -n 2 --append")(learning.suggest)
+app.command(epilog="Example: bomi predict lab.csv temperature=180 time=6")(learning.predict)
 app.command(epilog="Example: bomi withdraw lab.csv H41 H42")(tables.withdraw)
 app.command(epilog="Example: bomi gaps lab.csv")(learning.gaps)
 app.command(epilog="Example: bomi best lab.csv --format json")(learning.best)
-app.command(epilog="Example: bomi equipment lab.csv -o equipment.png")(learning.equipment)
+app.command(epilog="Example: bomi equipment lab.csv -o equipment.png")(equipment.equipment)
+app.command(epilog="Example: bomi trust lab.csv")(learning.trust)
+app.command(epilog="Example: bomi prospects lab.csv")(learning.prospects)
 app.command(epilog="Example: bomi plot lab.csv -o figures")(learning.plot)
+app.command(epilog="Example: bomi report lab.csv -o report.html")(learning.report)
+app.command(epilog="Example: bomi runsheet lab.csv -o runsheet.pdf")(tables.runsheet)
 app.command(epilog="Example: bomi web lab.csv")(showing.web)
+app.command(epilog="Example: bomi serve campaigns")(showing.serve)
 app.command(epilog="Example: bomi demo -o demo.png")(showing.demo)
 app.command()(benchmarks.bench)
 app.command()(benchmarks.reproduce)
@@ -56,4 +62,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show ± is no reason to stop
-    app(prog_name="bomi")
+    try:
+        app(prog_name="bomi")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -19,7 +20,17 @@ if TYPE_CHECKING:
 
 def say(message: str) -> None:
     """A message to standard error."""
-    typer.echo(f"bomi: {message}", err=True)
+    typer.echo(f"bomi: {visible(message)}", err=True)
+
+
+def visible(text: str) -> str:
+    """A text from a file, with its control characters and marks of direction spelled out: a terminal may obey them."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        mark if mark.isprintable() or mark in "\n\u00a0\u202f\u2009" else mark.encode("unicode_escape").decode()
+        for mark in text
+    )
 
 
 class Commands(TyperGroup):
@@ -35,20 +46,52 @@ class Commands(TyperGroup):
                 say(line)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            say("stopped")
-            raise typer.Exit(130) from None
-        except BrokenPipeError:  # whoever read the output has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
+            stopped()
+        except OSError as error:
+            _give_up_output()
+            if isinstance(error, BrokenPipeError):  # whoever read the output has seen enough
+                raise typer.Exit(0) from None
+            say(f"the output cannot be written: {error.strerror or error}")
+            raise typer.Exit(1) from None
         return result
+
+
+def stopped() -> NoReturn:
+    """Ctrl-C: one line, and no more of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    say("stopped")
+    raise typer.Exit(130)
+
+
+@contextmanager
+def after(done: str) -> Iterator[None]:
+    """What is printed of something that is done: if the output fails, the message says that it is done all the same."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (OSError, KeyboardInterrupt) as error:
+        _give_up_output()
+        reason = "stopped" if isinstance(error, KeyboardInterrupt) else error.strerror or str(error)
+        say(f"{done}, but the output was not written: {reason}")
+        raise typer.Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
+
+
+def _give_up_output() -> None:
+    """Nothing more goes to standard output: what it still holds would fail again at the end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def console(*, stderr: bool = False) -> Console:
     """Colour and the terminal's width on a terminal; plain and wide elsewhere."""
     from rich.console import Console
 
-    made = Console(stderr=stderr, highlight=False)
-    return made if made.is_terminal else Console(stderr=stderr, highlight=False, width=200)
+    class Ours(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # rich would end the program here, without a word
+
+    made = Ours(stderr=stderr, highlight=False)
+    return made if made.is_terminal else Ours(stderr=stderr, highlight=False, width=200)
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from bomi.errors import BomiError
+
 
 class Format(StrEnum):
     """How results are printed."""
@@ -28,15 +30,26 @@ Config = Annotated[
 ]
 Shape = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed and table give the same answer.")]
+Given = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="The value of a parameter that is not to be chosen; once for each."),
+]
+Candidates = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, help="A list to choose from, with the table's columns.")
+]
 
 
-def read_risk(text: str) -> str | tuple[str, float]:
-    """`expected`, `nominal` or `worst:0.1`; what is none of them is refused where it is used."""
-    kind, colon, share = text.partition(":")
-    try:
-        return (kind, float(share)) if colon else text
-    except ValueError:
-        return text
+def read_given(texts: list[str] | None) -> dict[str, object]:
+    """The values of --given, by name; the name may hold an equals sign, the value cannot."""
+    given: dict[str, object] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.rpartition("="))
+        if not equals or not name or not value:
+            raise BomiError(f"--given needs a parameter and its value, such as humidity=41, but got {text!r}")
+        if name in given:
+            raise BomiError(f"--given has two values for {name!r}")
+        given[name] = value
+    return given
 
 
 Risk = Annotated[

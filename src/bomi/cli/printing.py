@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bomi.cli.console import console
+from bomi.cli.console import console, visible
 from bomi.cli.options import Format
 from bomi.errors import BomiError
+from bomi.results import missing, plain
 from bomi.space import cells
 
 if TYPE_CHECKING:
     from bomi.results import AsDone, Prediction
+
+SHORT = 24  # characters of a text that is not wrapped
 
 
 def show(
@@ -36,16 +38,27 @@ def show(
         table = RichTable(title=title, title_justify="left", title_style="bold", header_style="bold")
         for name in records[0]:
             numeric = all(isinstance(record[name], int | float) or record[name] is None for record in records)
-            table.add_column(Text(name), justify="right" if numeric else "left")
+            table.add_column(Text(visible(name)), justify="right" if numeric else "left")
         for record in records:
             table.add_row(*(Text(_text(value)) for value in record.values()))
         screen = console()
-        if screen.is_terminal and screen.measure(table).minimum > screen.width:
+        if screen.is_terminal and _width(records) > screen.width:
             for record in records:  # a narrow terminal: one line for each value
                 wide = max(map(len, record))
-                typer.echo("\n".join(f"{name:<{wide}}  {_text(value)}" for name, value in record.items()) + "\n")
+                lines = [f"{visible(name):<{wide}}  {_text(value)}" for name, value in record.items()]
+                typer.echo("\n".join(lines) + "\n")
         else:
             screen.print(table)
+
+
+def _width(records: Sequence[Mapping[str, Any]]) -> int:
+    """How wide a table of the records is if only long texts are wrapped, between words."""
+
+    def least(text: str) -> int:
+        return len(text) if len(text) <= SHORT else max(map(len, text.split()), default=0)
+
+    columns = [max(len(name), *(least(_text(record[name])) for record in records)) for name in records[0]]
+    return sum(columns) + 3 * len(columns) + 1
 
 
 def _show_csv(records: Sequence[Mapping[str, Any]]) -> None:
@@ -72,23 +85,9 @@ def _text(value: object) -> str:
     """A value in a table that people read: numbers to four digits."""
     if missing(value):
         return "–"
-    return f"{value:.4g}" if isinstance(value, float) and value != int(value) else cells.text(value)  # type: ignore[arg-type]
-
-
-def plain(value: object) -> object:
-    """What JSON can hold: NaN becomes null."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    if missing(value):
-        return None
-    return value.item() if hasattr(value, "item") else value
-
-
-def missing(value: object) -> bool:
-    """Whether there is nothing to print."""
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    if isinstance(value, float) and value != int(value):
+        return f"{value:.4g}"
+    return visible(cells.text(value))  # type: ignore[arg-type]
 
 
 def flat(predicted: Any, what: str = "predicted") -> dict[str, float | None]:
@@ -123,10 +122,3 @@ def kind_of(figure: Path) -> str:
     if kind not in ("png", "svg"):
         raise BomiError(f"a figure is saved as .png or .svg, but got {figure.name!r}")
     return kind
-
-
-def nested(predicted: Any) -> Any:
-    """The same for JSON."""
-    if isinstance(predicted, Mapping):
-        return {name: nested(one) for name, one in predicted.items()}
-    return predicted._asdict() if predicted else None

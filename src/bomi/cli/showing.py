@@ -9,7 +9,8 @@ import typer
 
 from bomi.cli.console import console, say
 from bomi.cli.options import Config, Format, Seed, Shape
-from bomi.cli.printing import flat, kind_of, nested, show
+from bomi.cli.printing import flat, kind_of, show
+from bomi.results import nested
 
 
 def web(
@@ -30,6 +31,20 @@ def web(
     serve(table, campaign, host=host, port=port, browser=browser, say=say)
 
 
+def serve(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the campaigns are; each is a file.")],
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")] = None,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; elsewhere than on this machine, others can reach it.")
+    ] = "127.0.0.1",
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that compute.")] = 2,
+) -> None:
+    """Campaigns for other programs: tell, ask, best and gaps as JSON over HTTP."""
+    from bomi.web.server import serve_api
+
+    serve_api(folder, host=host, port=port, workers=workers, say=say)
+
+
 def demo(
     figure: Annotated[Path, typer.Option("--output", "-o", help="Where to save the figure.")] = Path("bomi-demo.png"),
     seed: Seed = 0,
@@ -42,14 +57,14 @@ def demo(
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
     with Progress(*columns, console=console(stderr=True)) as progress:
         task = progress.add_task("loading", total=10)
-        from bomi.analysis import plots
+        from bomi.analysis import drawing
         from bomi.benchmarks import demo as problem
         from bomi.benchmarks import heat_figures
 
         progress.update(task, description="experimenting")
         shown = problem.play(experiments=10, seed=seed, done=lambda step: progress.advance(task))
         trace = problem.trace(shown.setting)
-        saved = plots.save(heat_figures.figure(trace), figure.with_suffix(""), [kind])
+        saved = drawing.save(heat_figures.figure(trace), figure.with_suffix(""), [kind])
     records = [
         {
             "id": step.suggestion.id,

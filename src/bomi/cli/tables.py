@@ -1,18 +1,22 @@
-"""Commands that only read and write files: `init`, `check` and `withdraw`."""
+"""Commands that only read and write files: `init`, `check`, `new`, `withdraw` and `runsheet`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bomi.cli.console import say, working
+from bomi.cli.console import after, say, working
 from bomi.cli.options import Config, Format, Shape, Table
 from bomi.cli.printing import show
 from bomi.errors import BomiError
 from bomi.space import cells
+
+if TYPE_CHECKING:
+    from bomi.campaign import Summary
 
 SHOWN_NOTES = 20
 
@@ -49,13 +53,13 @@ def init(
         lambda said: write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=force, **said), asked
     )
     made = guess.campaign
-    records = [
+    records: list[dict[str, Any]] = [
         {
             "parameter": name,
             "type": parameter.kind + (", log scale" if getattr(parameter, "log", False) else ""),
             "from": getattr(parameter, "low", None),
             "to": getattr(parameter, "high", None),
-            "values": ", ".join(map(cells.text, getattr(parameter, "values", ()))),
+            "values": list(getattr(parameter, "values", ())),
         }
         for name, parameter in made.space.parameters.items()
     ]
@@ -69,7 +73,8 @@ def init(
     if shape is Format.table:
         show(columns, shape, title=made.wish)
     else:
-        show(records, shape, document)
+        texts = [{**record, "values": ", ".join(map(cells.text, record["values"]))} for record in records]
+        show(texts, shape, document)
     for note in guess.sheet_notes:
         say(note)
     say(f"wrote {path}: look at the goal and the ranges, above all; then bomi check {table}")
@@ -110,28 +115,36 @@ def _wanted(text: str, goal: str | None) -> tuple[str, str | tuple[str, float] |
 
 def check(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
     """Say what is wrong with a table, by row and column, or how much of it is known."""
-    from bomi.campaign import Campaign, campaign_path, read_experiments, summarize
-    from bomi.campaign.doubts import doubts
+    from bomi.campaign import campaign_path
+    from bomi.campaign.storage import uncollected
 
-    with working("reading the table"):
-        path = campaign_path(table, campaign)
-        known = Campaign.read(path)
-        experiments = read_experiments(table, known)
-        summary, sheet = summarize(experiments), experiments.sheet
+    with working("reading the table"), uncollected():
+        summary, written, notes, found = _checked(table, campaign_path(table, campaign))
     records = [vars(column) for column in summary.columns]
-    counts = {name: value for name, value in vars(summary).items() if name != "columns"}
-    notes = [*sheet.notes, *map(str, experiments.echoes), *counts.pop("broken")]
-    found = doubts(experiments)
+    counts = {name: value for name, value in vars(summary).items() if name not in ("columns", "broken")}
+    notes += summary.broken
     document = {"file": str(table), **counts, "columns": records, "notes": notes, "doubts": found}
     show(records, shape, document)
     beside = ", but look at what follows" if found else ""
-    say(f"{table} is fine{beside} ({sheet.written}): {summary.said}")
+    say(f"{table} is fine{beside} ({written}): {summary.said}")
     for doubt in found[:SHOWN_NOTES]:
         say(f"but {doubt}")
     for note in notes[:SHOWN_NOTES]:
         say(f"{table}: {note}")
     if len(notes) > SHOWN_NOTES:
         say(f"{table}: and {len(notes) - SHOWN_NOTES} more such notes; --format json has them all")
+
+
+def _checked(table: Path, path: Path) -> tuple[Summary, str, list[str], list[str]]:
+    """What a table holds, how it is written, and what to tell of it: the table itself is not kept any longer."""
+    from bomi.campaign import Campaign, read_experiments, summarize
+    from bomi.campaign.doubts import doubts
+    from bomi.campaign.storage import company
+
+    experiments = read_experiments(table, Campaign.read(path))
+    sheet = experiments.sheet
+    found = [*company(table), *doubts(experiments)]
+    return summarize(experiments), sheet.written, [*sheet.notes, *map(str, experiments.echoes)], found
 
 
 def new(table: Table, campaign: Config = None, shape: Shape = Format.table) -> None:
@@ -160,5 +173,25 @@ def withdraw(
         raise BomiError("say which suggestions: by their ids, or each by --row and its number in the table")
     with working("reading the table"):
         gone = take_back(table, Campaign.read(campaign_path(table, campaign)), ids or (), row or ())
-    show([{"id": row.id, **row.asked} for row in gone], shape, [{"id": row.id, "setting": row.asked} for row in gone])
+    with after(f"removed from {table}"):
+        document = [{"id": row.id, "setting": row.asked} for row in gone]
+        show([{"id": row.id, **row.asked} for row in gone], shape, document)
     say(f"removed from {table}, the version before is {table.name}.bak")
+
+
+def runsheet(
+    table: Table,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="An .html file, or a .pdf where Chromium or Chrome is installed.")
+    ] = Path("runsheet.html"),
+    campaign: Config = None,
+    shape: Shape = Format.table,
+) -> None:
+    """A page to print: the experiments that await their outcome, with boxes for what was done and what came out."""
+    from bomi.campaign import Campaign, campaign_path, read_experiments
+    from bomi.campaign.printed import write_page
+    from bomi.campaign.run_sheet import run_sheet
+
+    with working("reading the table"):
+        write_page(output, run_sheet(read_experiments(table, Campaign.read(campaign_path(table, campaign)))))
+    show([{"file": str(output)}], shape, {"file": str(output)})

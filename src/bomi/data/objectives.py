@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bomi.errors import CellError, SpaceError, shown
-from bomi.space.numbers import plain_number
+from bomi.space.numbers import plain_number, space_number
 
 MAXIMIZE, MINIMIZE, TARGET = GOALS = ("maximize", "minimize", "target")
 ERROR = ".sd"  # what follows the name of an outcome in that of the column with its known standard errors
@@ -14,12 +15,23 @@ ERROR = ".sd"  # what follows the name of an outcome in that of the column with 
 
 @dataclass(frozen=True)
 class Objective:
-    """An outcome and what is wanted of it; `target` is the value wanted, where the goal is one."""
+    """An outcome and what is wanted of it.
+
+    Args:
+        name: As its column in a table.
+        goal: "maximize", "minimize" or "target".
+        target: The value wanted, where the goal is one.
+        unit: As people write it.
+        range: Between which values it lies by its nature: (0, 100) for a yield in per cent, (0, inf) for a weight.
+        cost: What an experiment costs, in the outcome's unit: the gain that makes it just worth while.
+    """
 
     name: str
     goal: str = MAXIMIZE
     target: float | None = None
     unit: str = ""
+    range: tuple[float, float] | None = None
+    cost: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -41,6 +53,35 @@ class Objective:
         object.__setattr__(self, "target", target)
         if not isinstance(self.unit, str):
             raise SpaceError(f"the unit of {self.name!r} must be a text, but got {shown(self.unit)}", ("unit",))
+        if self.range is not None:
+            object.__setattr__(self, "range", self._checked_range(self.range))
+        if self.cost is not None:
+            cost = space_number(f"the cost of an experiment for {self.name!r}", self.cost, ("cost",))
+            if cost < 0:
+                raise SpaceError(f"the cost of an experiment must be 0 or more, but got {shown(self.cost)}", ("cost",))
+            object.__setattr__(self, "cost", float(cost))
+
+    def _checked_range(self, ends: object) -> tuple[float, float]:
+        """Two numbers, the smaller one first; one of them may be infinite."""
+        if isinstance(ends, list | tuple) and len(ends) == 2:
+            low, high = (
+                float(end)
+                if end in (-math.inf, math.inf)
+                else float(space_number("an end of a range", end, ("range",)))
+                for end in ends
+            )
+            if low < high and not (math.isinf(low) and math.isinf(high)):
+                return low, high
+        raise SpaceError(
+            f"the range of {self.name!r} must be [low, high] with low < high, such as [0, 100] or [0, inf], "
+            f"but got {shown(ends)}",
+            ("range",),
+        )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between which values it lies by its nature."""
+        return self.range or (-math.inf, math.inf)
 
     @property
     def sign(self) -> float:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from bomi.data.objectives import ERROR
 from bomi.errors import TableError
-from bomi.space import EXCLUDE, IDENTITY, RESERVED, Space
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, Space, cells
 from bomi.space.cells import Cell, Censored, Interval, Known, Normal
 
 if TYPE_CHECKING:
     import pandas as pd
 
 EXACT = 2**53  # the whole numbers up to here are floats too
+WIDEST = 2**63  # the whole numbers below are those of other programs
 FAILED = "failed"  # in the cell of an outcome: the experiment was made and gave none
 UNMEASURED = "n/a"  # the experiment was made, and its outcome will never be known
 
@@ -24,8 +26,7 @@ UNMEASURED = "n/a"  # the experiment was made, and its outcome will never be kno
 class Row:
     """One experiment. `asked` holds what was asked for, where known; without any outcome it is pending, or failed.
 
-    An excluded row stays in the table, and nothing is learned from it. Of a censored outcome only a limit is known: it
-    is kept, but nothing is learned from it yet.
+    An excluded row stays in the table, and nothing is learned from it. Of a censored outcome only a limit is known.
     """
 
     recorded: Mapping[str, Cell]
@@ -46,8 +47,8 @@ class Row:
 
     @property
     def tried(self) -> bool:
-        """Whether something is to be learned from it: an outcome, or that it failed."""
-        return (bool(self.outcomes) or self.failed) and not self.excluded
+        """Whether something is to be learned from it: an outcome, a limit of one, or that it failed."""
+        return (bool(self.outcomes) or bool(self.censored) or self.failed) and not self.excluded
 
     @property
     def outcome(self) -> float | None:
@@ -194,10 +195,27 @@ class Observations:
         return table
 
     def frame(self) -> pd.DataFrame:
-        """The table as a DataFrame; unknown cells are NaN or None."""
+        """The table as a DataFrame; unknown cells are NaN or None.
+
+        A column of ours has one type, so that any file format takes it: beside `150±8` or `failed`, numbers are texts.
+        """
         import pandas as pd
 
-        return pd.DataFrame({name: _series(values) for name, values in self.columns().items()})
+        others = {EXCLUDE, *(name for row in self.rows for name in row.extra)}
+        columns = self.columns().items()
+        return pd.DataFrame({name: _series(values if name in others else _alike(values)) for name, values in columns})
+
+
+def _alike(values: list[object]) -> list[object]:
+    """The cells of a column: numbers, texts or truth values as they are, all others as texts; blanks stay blank.
+
+    Truth values beside a blank are texts too, as other programs make numbers of them.
+    """
+    kinds = {type(value) for value in values}
+    wide = any(type(value) is int and abs(value) >= WIDEST for value in values)
+    if any(kinds <= plain for plain in ({int, float, NoneType}, {str, NoneType}, {bool})) and not wide:
+        return values
+    return [None if value is None else cells.text(value) for value in values]  # type: ignore[arg-type]
 
 
 def _series(values: list[object]) -> pd.Series[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,38 @@ NO = frozenset({"no", "n", "false", "0"})  # in the column `exclude`, beside a b
 ALIKE = 0.8  # of 1: names so alike that one is taken for a misspelling of the other
 FAILED_WORDS = frozenset({
     "failed", "fail", "failure", "fehlgeschlagen", "fehlversuch", "misslungen", "gescheitert", "échec", "echec",
-    "échoué", "raté", "fallido", "fallo", "falló", "fracaso", "fallito",
+    "échoué", "raté", "aborted", "crashed", "abgebrochen", "fallido", "fallo", "falló", "fracaso", "fallito",
 })  # fmt: skip
 PENDING_WORDS = frozenset(
-    {"", "?", "??", "nan", "<na>", "null", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "to be determined", "pending"}
+    {
+        "",
+        "?",
+        "??",
+        "nan",
+        "<na>",
+        "null",
+        "tbd",
+        "t.b.d.",
+        "tba",
+        "t.b.a.",
+        "tbc",
+        "to be determined",
+        "pending",
+        "awaited",
+        "in progress",
+        "running",
+        "ongoing",
+        "to do",
+        "todo",
+        "steht aus",
+        "ausstehend",
+        "offen",
+        "läuft",
+        "en cours",
+        "en attente",
+        "pendiente",
+        "en curso",
+    }
 )  # in the cell of an outcome: it is still awaited
 EXPECTED = "expected a finite number, 5±1, <5, a blank for pending, n/a for not measured, or 'failed'"
 _ANY_NUMBER = Real(-1.0, 1.0)  # reads a number in all its spellings; its bounds are not looked at
@@ -160,30 +188,29 @@ def read_columns(
     problems: list[CellProblem] = []
 
     def column(name: str, read: Any, low: float = 0.0, high: float = -1.0) -> list[Any]:
-        values: list[Any] = []
         told: dict[str, Any] = {}  # blanks and categories come again and again
         counts: Counter[str] = Counter()
         plain = STRICT.plain.fullmatch if name not in readers else lambda text: None
-        for label, value in zip(labels, columns[name], strict=True):
-            # Nearly every cell of a large table is a number within bounds: no more than this for it.
-            if value.__class__ is float and low <= value <= high:
-                values.append(value)
-                continue
+        values = list(columns[name])
+        # Nearly every cell of a large table is a number within bounds: no more than this for it.
+        others = [i for i, value in enumerate(values) if not (value.__class__ is float and low <= value <= high)]
+        for i in others:
+            value = values[i]
             if value.__class__ is str and plain(value) and low <= (number := float(value)) <= high:
-                values.append(number)
+                values[i] = number
                 continue
             try:
                 if not isinstance(value, str):
-                    values.append(read(value))
+                    values[i] = read(value)
                     continue
                 counts[value] += 1
                 key = value if value.__class__ is str else value + "\0"  # a workbook's number, or a text like it
                 if key not in told:
                     told[key] = read(value)
-                values.append(told[key])
+                values[i] = told[key]
             except CellError as error:
-                problems.append(CellProblem(label, name, str(error)))
-                values.append(None)
+                problems.append(CellProblem(labels[i], name, str(error)))
+                values[i] = None
         if odd is not None:
             odd[name] = counts
         return values
@@ -251,20 +278,24 @@ def read_columns(
             seen[identity] = label
     if problems:
         raise table_error(problems)
+    limits = {name: told for name, told in outcomes.items() if Censored in set(map(type, told))}
+    never = {name: told for name, told in outcomes.items() if UNMEASURED in told}
     names = tuple(recorded)
     together = zip(*recorded.values(), strict=True)
     return [
         Row(
             recorded=dict(zip(names, next(together), strict=True)),
             outcomes={name: told[i] for name, told in outcomes.items() if isinstance(told[i], float)},
-            asked={name: values[i] for name, values in asked.items() if values[i] is not None},
+            asked={name: values[i] for name, values in asked.items() if values[i] is not None} if asked else {},
             id=ids[i],
-            extra={name: columns[name][i] for name in unexpected},
-            errors={name: told[i] for name, told in errors.items() if told[i] is not None},
+            extra={name: columns[name][i] for name in unexpected} if unexpected else {},
+            errors={name: told[i] for name, told in errors.items() if told[i] is not None} if errors else {},
             failed=failed[i],
             excluded=excluded[i],
-            censored={name: told[i] for name, told in outcomes.items() if isinstance(told[i], Censored)},
-            unmeasured=tuple(name for name, told in outcomes.items() if told[i] == UNMEASURED),
+            censored={name: told[i] for name, told in limits.items() if isinstance(told[i], Censored)}
+            if limits
+            else {},
+            unmeasured=tuple(name for name, told in never.items() if told[i] == UNMEASURED) if never else (),
         )
         for i in range(count)
     ]
@@ -305,39 +336,113 @@ def read_id(value: object) -> str | None:
         raise CellError(f"an id is a text or a number, but got {shown(value)}") from None
 
 
-def read_settings(space: Space, settings: object) -> list[dict[str, Known]]:
-    """Whole settings of a space, each value inside its bounds: of one mapping, a list of them, or a table."""
+def read_settings(space: Space, settings: object, *, whole: bool = True) -> list[dict[str, Known]]:
+    """Settings of a space, each value inside its bounds: of one mapping, a list of them, or a table."""
     if isinstance(settings, Mapping):
-        return [_read_setting(space, settings, "the setting")]
+        return [_read_setting(space, settings, "the setting", whole)]
     if hasattr(settings, "columns"):
         columns = table_columns(settings)
         names, rows = list(columns), zip(*columns.values(), strict=True)
         settings = [dict(zip(names, row, strict=True)) for row in rows]
     if not isinstance(settings, Sequence) or isinstance(settings, str | bytes):
         raise TableError(f"expected a setting, a list of settings or a table, but got {shown(settings)}")
-    return [_read_setting(space, one, f"setting {i}") for i, one in enumerate(settings)]
+    return [_read_setting(space, one, f"setting {i}", whole) for i, one in enumerate(settings)]
 
 
 def read_places(space: Space, places: object) -> Array:
-    """Places of the unit cube, or somewhat beyond.  (m, d)"""
+    """Places of the unit cube, or somewhat beyond; NaN for what is measured and not known.  (m, d)"""
     try:
         found = np.array(places.numpy() if hasattr(places, "numpy") else places, dtype=float)
     except (TypeError, ValueError, OverflowError, RuntimeError):  # a tensor of a GPU, or one with a gradient
         found = np.array(math.nan)
-    if found.ndim != 2 or found.shape[1] != space.dim or not (np.abs(found) <= LARGEST).all():
+    measured = np.array([name in space.measured for name in space.names])[space.groups]
+    shaped = found.ndim == 2 and found.shape[1] == space.dim
+    if not shaped or not ((np.abs(found) <= LARGEST) | (np.isnan(found) & measured)).all():
         raise TableError(f"expected finite numbers of the shape (m, {space.dim}), but got {shown(places)}")
     return found
 
 
-def _read_setting(space: Space, setting: object, what: str) -> dict[str, Known]:
+def _read_setting(space: Space, setting: object, what: str, whole: bool) -> dict[str, Known]:
     if not isinstance(setting, Mapping):
         raise TableError(f"{what} must be a mapping of parameter to value, but got {shown(setting)}")
     check_parameters(space, setting, what)
-    missing = [name for name in space.names if name not in setting]
-    if missing:
+    missing = [name for name in space.names if name not in setting and name not in space.measured]
+    if missing and whole:
         raise TableError(f"{what} lacks {', '.join(map(repr, missing))}")
+    return _read_values(space, setting, what)
+
+
+def read_given(space: Space, given: object) -> dict[str, Known]:
+    """The values that some parameters are given, each inside its bounds; none without any."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TableError(f"`given` must be a mapping of parameter to value, but got {shown(given)}")
+    check_parameters(space, given, "`given`")
+    return _read_values(space, given, "`given`")
+
+
+def read_candidates(space: Space, candidates: object, given: Collection[str] = ()) -> dict[str, list[Known | None]]:
+    """What is known of each candidate, by columns: of a table, or of a list of mappings. A blank is not known."""
+    if isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes):
+        if not all(isinstance(one, Mapping) for one in candidates):
+            raise TableError("candidates must be a table or a list of mappings of parameter to value")
+        names = dict.fromkeys(str(name) for one in candidates for name in one)
+        columns: dict[str, list[object]] = {name: [one.get(name) for one in candidates] for name in names}
+        return candidate_columns(space, columns, range(len(candidates)), given)
+    if not hasattr(candidates, "columns"):
+        raise TableError(f"candidates must be a table or a list of mappings, but got {shown(candidates)}")
+    return candidate_columns(space, table_columns(candidates), list(getattr(candidates, "index", ())), given)
+
+
+def candidate_columns(
+    space: Space,
+    columns: Mapping[str, Sequence[object]],
+    labels: Sequence[object],
+    given: Collection[str] = (),
+    readers: Mapping[str, Callable[[str], object]] | None = None,
+) -> dict[str, list[Known | None]]:
+    """The columns of a list of candidates, checked; TableError names every problem with its row and column."""
+    if not labels:
+        raise TableError("the list of candidates is empty")
+    there = (*columns, *given, *space.measured)
+    missing = [name for name in space.names if name not in there and default_of(space, name) is None]
+    if missing:
+        found = ", ".join(map(repr, columns))
+        raise TableError(f"the list of candidates lacks {', '.join(map(repr, missing))}; it has {found}")
+    problems: list[CellProblem] = []
+    made = {}
+    for name, parameter in space.parameters.items():
+        reader = (readers or {}).get(name)
+        low, high = (parameter.low, parameter.high) if isinstance(parameter, Real) else (0.0, -1.0)
+        made[name] = values = list[Known | None]()
+        for label, value in zip(labels, columns.get(name, [None] * len(labels)), strict=True):
+            if value.__class__ is float and low <= value <= high:
+                values.append(value)  # nearly every cell of a long list
+                continue
+            cell: Cell = None
+            try:
+                cell = parameter.read(reader(value) if reader and isinstance(value, str) else value)
+                cell = parameter.default if cell is None and _is_blank(value) else cell
+                if isinstance(cell, Normal | Interval):
+                    raise CellError(f"expected a plain value or a blank, but got {cell}")
+                if cell is not None and not parameter.contains(cell):
+                    said = f"{cells.text(cell)} is out of bounds {parameter.range_text}"
+                    raise CellError(f"{said}; widen them, or leave the candidate out")
+            except CellError as error:
+                problems.append(CellProblem(label, name, str(error)))
+            values.append(cell if isinstance(cell, Known) else None)
+    if problems:
+        raise table_error(problems)
+    return made
+
+
+def _read_values(space: Space, setting: Mapping[str, object], what: str) -> dict[str, Known]:
+    """Plain values of parameters inside their bounds."""
     found: dict[str, Known] = {}
     for name, parameter in space.parameters.items():
+        if name not in setting:
+            continue
         try:
             cell = read_cell(parameter, setting[name], keep_outside=True)
         except CellError as error:
@@ -361,12 +466,19 @@ def check_parameters(space: Space, named: Mapping[Any, object], what: str) -> No
 
 
 def table_columns(frame: Any) -> dict[str, list[object]]:
-    """The columns of a DataFrame by name."""
+    """The columns of a table by name: of a DataFrame of pandas or polars, or of a Table of pyarrow."""
     try:
-        names = [str(name) for name in frame.columns]
-        columns = [frame.iloc[:, i].tolist() for i in range(len(names))]
+        if hasattr(frame, "iloc"):
+            names = [str(name) for name in frame.columns]
+            columns = [frame.iloc[:, i].tolist() for i in range(len(names))]
+        elif hasattr(frame, "column_names"):
+            names, columns = list(frame.column_names), [column.to_pylist() for column in frame.columns]
+        else:
+            names, columns = list(frame.columns), [column.to_list() for column in frame.get_columns()]
     except (AttributeError, TypeError):
-        raise TableError(f"a table is a DataFrame, but got {shown(frame)}") from None
+        raise TableError(
+            f"a table is a DataFrame of pandas or polars, or a Table of pyarrow, but got {shown(frame)}"
+        ) from None
     doubled = sorted({name for name in names if names.count(name) > 1})
     if doubled:
         raise TableError(f"the table has more than one column {', '.join(map(repr, doubled))}")

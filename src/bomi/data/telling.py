@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 from bomi.data.observations import Observations, Row
 from bomi.data.reading import (
@@ -21,8 +22,10 @@ from bomi.data.reading import (
 )
 from bomi.errors import BomiError, CellError, SuggestionError, TableError, shown
 from bomi.space import Space
-from bomi.space.cells import Cell, Known
+from bomi.space.cells import Cell, Censored, Known
 from bomi.space.numbers import unwrapped, whole_number
+
+T = TypeVar("T")
 
 
 def told(
@@ -41,7 +44,8 @@ def told(
     if hasattr(experiment, "columns"):
         if outcome is not ... or actual is not None or sd is not None or failed:
             raise TableError("a table brings its own outcomes: tell it alone")
-        columns, labels = table_columns(experiment), list(getattr(experiment, "index", ()))
+        columns = table_columns(experiment)
+        labels = list(experiment.index) if hasattr(experiment, "iloc") and hasattr(experiment, "index") else None
         space, outcomes = observations.space, observations.objectives
         return observations.add(read_columns(columns, space, outcomes, keep_outside=keep, labels=labels))
     if not isinstance(experiment, Mapping):
@@ -54,11 +58,13 @@ def told(
         raise TableError("an experiment is told with its outcome: tell(experiment, outcome), or failed=True")
     changed = _read_actual(observations.space, actual, keep)
     failed = failed or is_failed(outcome)
+    found = {} if failed else _numbers(observations, outcome, _read_outcome, "outcome")
     row = Row(
         {},
-        {} if failed else _known(_numbers(observations, outcome, read_outcome, "outcome")),
+        {name: one for name, one in found.items() if isinstance(one, float)},
         errors=_known(_numbers(observations, sd, read_error, "sd")),
         failed=failed,
+        censored={name: one for name, one in found.items() if isinstance(one, Censored)},
     )
     if suggested is None:
         return observations.add([_own(observations, experiment, row, changed, keep)])
@@ -85,22 +91,25 @@ def corrected(
         outcome, failed = ..., True
     elif outcome is not ... and failed and not old.failed:
         raise TableError("a failed experiment has no outcome: correct it with failed=True alone")
-    outcomes, errors = dict(old.outcomes), dict(old.errors)
+    outcomes, errors, censored = dict(old.outcomes), dict(old.errors), dict(old.censored)
     if outcome is not ...:
         failed = False
-        _update(outcomes, _numbers(observations, outcome, read_outcome, "outcome"))
+        found = _numbers(observations, outcome, _read_outcome, "outcome")
+        _update(outcomes, {name: one if isinstance(one, float) else None for name, one in found.items()})
+        _update(censored, {name: one if isinstance(one, Censored) else None for name, one in found.items()})
     if sd is not ...:
         _update(errors, _numbers(observations, sd, read_error, "sd"))
     if failed:
-        outcomes, errors = {}, {}
-    row = replace(old, recorded={**old.recorded, **changed}, outcomes=outcomes, errors=errors, failed=failed)
+        outcomes, errors, censored = {}, {}, {}
+    recorded = {**old.recorded, **changed}
+    row = replace(old, recorded=recorded, outcomes=outcomes, errors=errors, failed=failed, censored=censored)
     return observations.put(place, row)
 
 
 def withdrawn(observations: Observations, place: int) -> Observations:
     """Without a row that awaits its outcome and will have none."""
     row = observations.rows[place]
-    if row.outcomes or row.failed:
+    if row.outcomes or row.censored or row.failed:
         raise SuggestionError(
             f"{_called(observations, place)} has been told already; correct it, or exclude it to learn nothing from it"
         )
@@ -168,9 +177,14 @@ def _read_actual(space: Space, actual: object, keep: bool) -> dict[str, Cell]:
     return {name: _cell(space, name, cell, keep) for name, cell in actual.items()}
 
 
+def _read_outcome(value: object) -> float | Censored | None:
+    """A number, a limit, or None for pending."""
+    return value if isinstance(value, Censored) else read_outcome(value)
+
+
 def _numbers(
-    observations: Observations, value: object, read: Callable[[object], float | None], what: str
-) -> dict[str, float | None]:
+    observations: Observations, value: object, read: Callable[[object], T | None], what: str
+) -> dict[str, T | None]:
     """What is told of each outcome, None where it is not known: of a number for the only one, or of a mapping."""
     outcomes = observations.objectives
     if not isinstance(value, Mapping):
@@ -189,11 +203,11 @@ def _numbers(
     return found
 
 
-def _known(numbers: Mapping[str, float | None]) -> dict[str, float]:
+def _known(numbers: Mapping[str, T | None]) -> dict[str, T]:
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-def _update(numbers: dict[str, float], changes: Mapping[str, float | None]) -> None:
+def _update(numbers: dict[str, T], changes: Mapping[str, T | None]) -> None:
     """Other numbers where there are some, none where they are not known any more."""
     for name, number in changes.items():
         numbers.pop(name, None)
@@ -208,7 +222,7 @@ def _own(
     space = observations.space
     check_parameters(space, experiment, "the experiment")
     known = {name: p.default for name, p in space.parameters.items() if p.default is not None}
-    experiment = {**known, **experiment}  # what was not varied then
+    experiment = {**dict.fromkeys(space.measured), **known, **experiment}  # what was not measured or varied then
     missing = [name for name in space.names if name not in experiment]
     if missing:
         raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}")
@@ -222,7 +236,8 @@ def _answer(
 ) -> Row:
     """The row of a suggestion that was carried out."""
     old = observations.rows[_suggestion(observations, experiment, identity)]
-    if old.failed or (old.outcomes and not row.outcomes) or old.outcomes.keys() & row.outcomes.keys():
+    before, now = {**old.outcomes, **old.censored}, {**row.outcomes, **row.censored}
+    if old.failed or (before and not now) or before.keys() & now.keys():
         raise SuggestionError(
             f"suggestion {identity!r} has been told already; what was told wrongly, correct() changes"
         )

@@ -71,12 +71,22 @@ class Explained(Completed):
     """Worlds that bring the process that explains their outcomes."""
 
     hyper: Tensor = field(kw_only=True)  # (m Q, k + 1) log hyper-parameters, the log noise last, by outcome
+    drawn: Tensor | None = field(default=None, kw_only=True)  # (m Q, n) targets of each world, where some are censored
 
     def of(self, outcome: int) -> Self:
         """The worlds of one outcome: of the rows that have it."""
-        return replace(super().of(outcome), hyper=self.hyper.chunk(len(torch.atleast_2d(self.targets)))[outcome])
+        targets, drawn = torch.atleast_2d(self.targets), self.drawn
+        if drawn is not None:
+            drawn = drawn.chunk(len(targets))[outcome][:, ~targets[outcome].isnan()]
+        return replace(super().of(outcome), hyper=self.hyper.chunk(len(targets))[outcome], drawn=drawn)
 
     def select(self, worlds: Tensor) -> Self:
         """Some of the worlds, each as often as it is named.  worlds: (W,)"""
-        by_outcome = self.hyper.unflatten(0, (len(torch.atleast_2d(self.targets)), -1))
-        return replace(super().select(worlds), hyper=by_outcome[:, worlds].flatten(0, 1))
+        outcomes = len(torch.atleast_2d(self.targets))
+
+        def some(values: Tensor) -> Tensor:
+            chosen: Tensor = values.unflatten(0, (outcomes, -1))[:, worlds].flatten(0, 1)
+            return chosen
+
+        drawn = None if self.drawn is None else some(self.drawn)
+        return replace(super().select(worlds), hyper=some(self.hyper), drawn=drawn)

@@ -4,6 +4,7 @@
     state = imputer.step(state, table, rng)     the table has changed: go on
     imputer.completed(state)                   what the surrogate gets
     imputer.draws(state, count, rng)            many worlds, for the distribution of each gap
+    imputer.blind(state, worlds, rng)           their gaps without the outcomes, to see whether these can be predicted
 
 A state is opaque and immutable. It holds whatever a method remembers from one table to the next: the outcome transform,
 chains, hyper-parameters. Rows are known by their keys.
@@ -44,6 +45,9 @@ class Imputer(Protocol[State]):
     def draws(self, state: State, count: int, rng: torch.Generator) -> Completed:
         """About `count` worlds, drawn for the distribution of each gap; an imputer that draws none gives its own."""
 
+    def blind(self, state: State, worlds: Completed, rng: torch.Generator) -> Tensor:
+        """The worlds' inputs with every gap drawn anew, as if the outcome of its own row were not known.  (Q, n, d)"""
+
 
 class Filler(Protocol):
     """A pure function from a table to completed worlds."""
@@ -83,3 +87,7 @@ class Stateless:
     def draws(self, state: Completed, count: int, rng: torch.Generator) -> Completed:
         """There are no others."""
         return state
+
+    def blind(self, state: Completed, worlds: Completed, rng: torch.Generator) -> Tensor:
+        """As they are: a function of the table that fills a gap by the other columns."""
+        return worlds.inputs

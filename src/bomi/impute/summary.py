@@ -61,13 +61,7 @@ def worth(draws: Sequence[Known], best: Array, *, words: bool) -> float:
     """The standard deviation of E[best | value], by a cubic regression (for categories, the groups' means)."""
     if len(draws) < len(best):
         return float("nan")
-    if not words:
-        values = np.array(draws, dtype=float)
-        z = (values - values.mean()) / (values.std() or 1.0)
-        design = np.stack([z**power for power in range(4)], 1)
-    else:
-        names = sorted({str(draw) for draw in draws})
-        design = np.array([[float(str(draw) == name) for name in names] for draw in draws])
+    design = _design(draws, words=words)
     size = np.abs(best).max() or 1.0  # to order one, so that no square overflows
     best = best / size
     coefficients, *_ = np.linalg.lstsq(design, best, rcond=None)
@@ -75,3 +69,28 @@ def worth(draws: Sequence[Known], best: Array, *, words: bool) -> float:
     freedom = max(len(best) - design.shape[1], 1)
     explained = best.var() - rest.var() * (len(best) - 1) / freedom  # less what chance alone would explain
     return float(np.sqrt(max(explained, 0.0)) * size)
+
+
+def fitted_by(draws: Sequence[Known], outcomes: Array, *, words: bool) -> Array:
+    """E[outcome | value] at each draw of a gap, by the same regression, less what chance alone would explain.
+
+    outcomes: (M, m) -> (M, m)
+    """
+    design = _design(draws, words=words)
+    middle = outcomes.mean(0)
+    coefficients, *_ = np.linalg.lstsq(design, outcomes - middle, rcond=None)
+    found: Array = design @ coefficients
+    rest = (outcomes - middle - found).var(0) / max(len(draws) - design.shape[1], 1) * (design.shape[1] - 1)
+    share = np.sqrt(np.clip(1 - rest / np.maximum(found.var(0), 1e-300), 0, 1))
+    shrunk: Array = middle + share * found
+    return shrunk
+
+
+def _design(draws: Sequence[Known], *, words: bool) -> Array:
+    """Powers of a drawn number, or a column for each drawn category.  (M, c)"""
+    if words:
+        names = sorted({str(draw) for draw in draws})
+        return np.array([[float(str(draw) == name) for name in names] for draw in draws])
+    values = np.array(draws, dtype=float)
+    z = (values - values.mean()) / (values.std() or 1.0)
+    return np.stack([z**power for power in range(4)], 1)

@@ -36,7 +36,8 @@ class Stated:
 class Table:
     """Rows with an outcome or a failure, in the unit cube; NaN where a value is not known exactly.
 
-    Its targets are the outcomes as told, negated where less is better; `transformed` puts them on a model's scale.
+    Its targets are the outcomes as told, negated where less is better; `transformed` puts them on a model's scale. The
+    target of a censored outcome is its limit, until a world draws another.
     """
 
     space: Space
@@ -48,6 +49,8 @@ class Table:
     device: str = "cpu"  # where its processes are computed, if there are many rows
     aims: tuple[float | None, ...] = (None,)  # of each outcome: the target that is wanted, if one is
     keys: tuple[int, ...] = ()  # of the rows in the observations
+    limits: Tensor | None = None  # (2, m, n) ends between which a censored target lies, infinite for others
+    drawn: Tensor | None = None  # (m Q, n) the targets of each world, where it has drawn those that are censored
 
     @classmethod
     def of(
@@ -60,6 +63,7 @@ class Table:
         device: str = "cpu",
         aims: tuple[float | None, ...] = (None,),
         keys: Sequence[int] | None = None,
+        limits: Tensor | None = None,
     ) -> Table:
         """The rows' inputs beside their targets."""
         inputs = np.full((len(rows), space.dim), np.nan)
@@ -86,6 +90,7 @@ class Table:
             device,
             aims,
             tuple(range(len(rows)) if keys is None else keys),
+            limits,
         )
 
     def __len__(self) -> int:
@@ -113,6 +118,8 @@ class Table:
             targets=self.targets[..., rows],
             stated=tuple(replace(s, row=int(place[s.row])) for s in self.stated if rows[s.row]),
             errors=None if self.errors is None else self.errors[..., rows],
+            limits=None if self.limits is None else self.limits[..., rows],
+            drawn=None if self.drawn is None else self.drawn[:, rows],
             keys=tuple(key for key, kept in zip(self.keys, rows.tolist(), strict=True) if kept) if self.keys else (),
         )
 
@@ -129,7 +136,24 @@ class Table:
             None if aim is None else float(transform.to_targets(torch.tensor(aim, dtype=torch.float64)))
             for transform, aim in zip(transforms, self.aims, strict=True)
         ]
-        return replace(self, targets=targets, errors=errors, aims=tuple(aims))
+        limits = self.limits
+        if limits is not None:
+            each_limits = zip(transforms, limits.unbind(1), strict=True)
+            limits = torch.stack([transform.to_targets(ends) for transform, ends in each_limits], 1)
+        return replace(self, targets=targets, errors=errors, aims=tuple(aims), limits=limits)
+
+    @property
+    def uncensored(self) -> Tensor:
+        """Which rows have no censored outcome; all, where fewer than two of an outcome have none.  (n,) bool"""
+        every = torch.ones(len(self), dtype=torch.bool)
+        if self.limits is None:
+            return every
+        kept = ~self.limits.isfinite().any(0).any(0)
+        return kept if int((~self.outcomes[:, kept].isnan()).sum(-1).min()) > 1 else every
+
+    def targets_of(self, worlds: int) -> Tensor:
+        """The targets of so many worlds, of the first outcome in all of them, then of the second.  (m Q, n)"""
+        return self.outcomes.repeat_interleave(worlds, 0) if self.drawn is None else self.drawn
 
     def with_centers(self) -> Table:
         """With every stated uncertainty replaced by its center, for methods that fill a gap with one value."""

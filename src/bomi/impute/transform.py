@@ -6,6 +6,7 @@ target = (w(z) - shift) / scale
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,6 +54,24 @@ class Transform:
     def to_prediction(self, mean: Tensor, sd: Tensor) -> tuple[Tensor, Tensor]:
         """A prediction of the target as one of the outcome: its middle, and half the width of one sd to either side."""
         return self.to_outcomes(mean), (self.to_outcomes(mean + sd) - self.to_outcomes(mean - sd)) / 2
+
+
+def within(mean: Tensor, sd: Tensor, low: float, high: float) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of y ~ N(mean, sd^2) moved to the nearest value of a range: what it can be at most.
+
+    With a = (low - mean) / sd and b = (high - mean) / sd, where d = sd (phi(a) - phi(b)) and p = Phi(b) - Phi(a):
+    E y = low Phi(a) + high (1 - Phi(b)) + mean p + d, and E y^2 likewise; both about the mean, to lose no digits.
+    """
+    sd = sd.clamp_min(1e-300)
+    a, b = (low - mean) / sd, (high - mean) / sd
+    below, above = torch.special.ndtr(a), torch.special.ndtr(-b)
+    phi_a, phi_b = (torch.exp(-0.5 * z.square()) / math.sqrt(2 * math.pi) for z in (a, b))
+    ends = [torch.where(end.isinf(), 0.0, end) for end in (a, b)]  # nothing lies beyond an infinite end
+    first = ends[0] * below + ends[1] * above + phi_a - phi_b
+    second = ends[0].square() * below + ends[1].square() * above + (1 - below - above)
+    second = second + ends[0] * phi_a - ends[1] * phi_b
+    spread = (second - first.square()).clamp_min(0).sqrt()
+    return (mean + sd * first).clamp(low, high), sd * spread
 
 
 def min_max(outcomes: Tensor) -> Transform:

@@ -8,8 +8,11 @@ is an optimizer of several outcomes.
 
 from __future__ import annotations
 
+import math
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +24,17 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bomi.data.objectives import ERROR, MAXIMIZE, MINIMIZE
+from bomi.data.objectives import MAXIMIZE, MINIMIZE, TARGET
 from bomi.data.observations import FAILED
 from bomi.data.reading import read_cell
 from bomi.errors import CellError, SpaceError, StudyError, SuggestionError
+from bomi.integrations.naming import column_names, free_name
 from bomi.methods import Method
+from bomi.methods import method as find_method
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
+from bomi.search.criteria import LimitedImprovement
+from bomi.search.strategy import MultiStart
 from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Integer, Parameter, Real, Space, cells
 from bomi.space.cells import Cell, Known
 
@@ -36,6 +43,8 @@ if TYPE_CHECKING:
 
 ACTUAL = "bomi.actual"  # the user attribute that holds what really happened
 GAVE_NOTHING = "bomi.failed"  # the user attribute of an experiment that was made and failed
+LOST = 10  # times the longest trial so far, after which a running one is no longer awaited
+LOST_AT_LEAST = timedelta(minutes=10)
 GAP = "gap."  # the prefix of the columns of `actual_frame` that mark gaps
 
 
@@ -45,6 +54,9 @@ class BomiSampler(BaseSampler):
     Without a search space it takes the union of the parameters seen in the study's trials, each with its latest
     distribution. A parameter that is not in this union is drawn at random. `method` is as for `bomi.Optimizer`. A
     study that runs one trial after another is reproducible with the same seed, even when it is resumed.
+
+    The values of constraints (`trial.set_constraint`) are learned as outcomes are, and suggestions are weighed by the
+    chance to be feasible. `constraints_func` is that of Optuna's own samplers.
     """
 
     def __init__(
@@ -52,14 +64,18 @@ class BomiSampler(BaseSampler):
         search_space: Mapping[str, BaseDistribution] | None = None,
         method: str | Method = DEFAULT,
         seed: int | None = None,
+        *,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
         for name, distribution in (search_space or {}).items():
             if not isinstance(distribution, BaseDistribution) or not distribution.single():
                 _parameter(name, distribution)
         self._search_space = None if search_space is None else dict(search_space)
         self._method = method
+        self._constraints_func = constraints_func
         self._seed = secrets.randbits(32) if seed is None else seed
-        Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # a wrong name or seed is an error now, not in a trial
+        tried = Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # wrong ones are an error now, not in a trial
+        self._learns = tried.method.acquisition is not None
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Clear the record of a new trial: Optuna copies that of a lost worker's trial to its repetition."""
@@ -68,6 +84,12 @@ class BomiSampler(BaseSampler):
             if trial.user_attrs.get(name):
                 study._storage.set_trial_user_attr(trial._trial_id, name, blank[name])
                 trial.user_attrs[name] = blank[name]
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        """Store what `constraints_func` says, as Optuna's own samplers do."""
+        if self._constraints_func is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
+            for place, value in enumerate(self._constraints_func(trial)):
+                study._storage.set_trial_system_attr(trial._trial_id, f"constraints:{place}", float(value))
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The given search space, or the union over the trials; without parameters that have a single value."""
@@ -87,7 +109,8 @@ class BomiSampler(BaseSampler):
             suggestion = optimizer.ask()
         except SuggestionError:  # every setting of a small space is running: repeat one at random
             return {}
-        return {name: _from_known(search_space[name], value) for name, value in suggestion.items()}
+        columns = column_names(search_space)
+        return {name: _from_known(kind, suggestion[columns[name]]) for name, kind in search_space.items()}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -101,6 +124,7 @@ class BomiSampler(BaseSampler):
 
         Categories are named by their text. The ids of its rows are the trials' numbers. The names of its outcomes are
         the study's metric names; without these, one outcome is `value`, and several are `value_0`, `value_1` and so on.
+        A parameter called `id`, `exclude` or `asked.x` gets an underscore.
         """
         search_space = self.infer_relative_search_space(study, _NO_TRIAL)
         if not search_space:
@@ -114,15 +138,24 @@ class BomiSampler(BaseSampler):
 
         No two trials have the same number, so workers with the same seed ask for different points.
         """
-        space = Space({name: _parameter(name, distribution) for name, distribution in search_space.items()})
+        columns = column_names(search_space)
+        space = Space({columns[name]: _parameter(name, distribution) for name, distribution in search_space.items()})
         seed = self._seed if number is None else int(np.random.SeedSequence([self._seed, number]).generate_state(1)[0])
+        trials = study.get_trials(deepcopy=False)
         objectives = _objectives(study, space.names)
-        optimizer = Optimizer(space, objective=objectives, method=self._method, seed=seed)
+        limits = _limits(trials, (*space.names, *objectives)) if self._learns and number is not None else {}
+        optimizer = Optimizer(
+            space,
+            objective={**objectives, **dict.fromkeys(limits.values(), (TARGET, 0.0))},
+            method=replace(find_method(self._method), search=MultiStart()) if limits else self._method,
+            acquisition=LimitedImprovement(len(limits)) if limits else None,
+            seed=seed,
+        )
+        pending, blank = _pending(trials), dict.fromkeys(optimizer.outcomes)
         rows = [
-            {IDENTITY: str(trial.number), **dict.fromkeys(objectives), **outcomes, **_cells(trial, search_space)}
-            for trial in study.get_trials(deepcopy=False)
-            if trial.number != number
-            and ((outcomes := _outcomes(trial, objectives)) or trial.state is TrialState.RUNNING)
+            {IDENTITY: str(trial.number), **blank, **told, **_cells(trial, search_space)}
+            for trial in trials
+            if trial.number != number and ((told := _outcomes(trial, objectives, limits)) or trial.number in pending)
         ]
         if rows:
             index = [f"of trial {row[IDENTITY]}" for row in rows]
@@ -186,24 +219,27 @@ def actual_frame(study: Study) -> pd.DataFrame:
     """The trials as a table: for each parameter the recorded value, the requested value, and whether there is a gap.
 
     Columns are `number`, `state`, `value` (or the outcomes as `BomiSampler.optimizer` names them), and for each
-    parameter `x`, `asked.x` and `gap.x`. A gap is a value not known exactly. A trial recorded as failed has `failed` as
-    its outcomes. `Optimizer.tell` accepts the rows of complete and of failed trials.
+    parameter `x`, `asked.x` and `gap.x`. A gap is a value not known exactly. A trial that was recorded as failed or
+    breaks a constraint has `failed` as its outcomes. `Optimizer.tell` accepts the rows of complete and failed trials.
     """
     trials = study.get_trials(deepcopy=False)
     distributions = {name: d for trial in trials for name, d in trial.distributions.items()}
-    objectives = _objectives(study, distributions)
-    number, state = (_free(name, (*distributions, *objectives)) for name in ("number", "state"))
+    columns = column_names(distributions)
+    objectives = _objectives(study, columns.values())
+    number, state = (free_name(name, (*columns.values(), *objectives)) for name in ("number", "state"))
     table: dict[str, list[Any]] = {
         number: [trial.number for trial in trials],
         state: [trial.state.name for trial in trials],
     }
     for i, name in enumerate(objectives):
-        table[name] = [FAILED if _failed(trial) else trial.values[i] if trial.values else None for trial in trials]
+        failed = [FAILED in _outcomes(trial, objectives).values() for trial in trials]
+        values = [trial.values[i] if trial.values else None for trial in trials]
+        table[name] = [FAILED if fail else value for fail, value in zip(failed, values, strict=True)]
     for name, distribution in distributions.items():
-        each = [_cell(trial, name, distribution) for trial in trials]
-        table[name] = [_from_known(distribution, c) if isinstance(c, Known) else c for c in each]
-        table[RESERVED + name] = [trial.params.get(name) for trial in trials]
-        table[GAP + name] = [not isinstance(c, Known) for c in each]
+        each, column = [_cell(trial, name, distribution) for trial in trials], columns[name]
+        table[column] = [_from_known(distribution, c) if isinstance(c, Known) else c for c in each]
+        table[RESERVED + column] = [trial.params.get(name) for trial in trials]
+        table[GAP + column] = [not isinstance(c, Known) for c in each]
     return pd.DataFrame(table)
 
 
@@ -251,10 +287,21 @@ def actual_figure(study: Study, sampler: BomiSampler | None = None) -> Figure:
     figure.update_xaxes(title="trial", row=rows)
     figure.update_layout(
         template="plotly_white",
-        margin={"t": 40, "b": 40, "l": 60, "r": 20},
+        title=_best_title(study, optimizer),
+        margin={"t": 70, "b": 40, "l": 60, "r": 20},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "xanchor": "left", "x": 0.0},
     )
     return figure
+
+
+def _best_title(study: Study, optimizer: Optimizer) -> str:
+    """Which trial is best, and which of its inputs nobody knows exactly: its `params` are what was requested."""
+    rows = {row.id: row for row in optimizer.observations.rows}
+    best = [rows[str(trial.number)] for trial in study.best_trials if str(trial.number) in rows]
+    if len(best) != 1:
+        return ""
+    unknown = [name for name, cell in best[0].recorded.items() if not isinstance(cell, Known)]
+    return f"Best is trial {best[0].id}" + (f", with {', '.join(unknown)} unknown" if unknown else ", all inputs known")
 
 
 _KINDS = {  # colours that colour-blind people can distinguish (P. Tol), and plotly's symbols
@@ -299,7 +346,7 @@ def _objectives(study: Study, parameters: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, direction in zip(names, study.directions, strict=True):
         goal = MAXIMIZE if direction is StudyDirection.MAXIMIZE else MINIMIZE
-        found[_free(name, (*parameters, *TAKEN, *found))] = goal
+        found[free_name(name, (*parameters, *TAKEN, *found))] = goal
     return found
 
 
@@ -308,13 +355,6 @@ def _numbered(study: Study, number: int) -> FrozenTrial:
         if trial.number == number:
             return trial
     raise StudyError(f"study {study.study_name!r} has no trial {number}")
-
-
-def _free(name: str, taken: Collection[str]) -> str:
-    """The name, with underscores appended until neither it nor the column of its standard errors is taken."""
-    while name in taken or name + ERROR in taken:
-        name += "_"
-    return name
 
 
 def _parameter(name: str, distribution: BaseDistribution) -> Parameter:
@@ -341,12 +381,13 @@ def _to_known(trial: FrozenTrial, name: str, distribution: BaseDistribution, val
     """Optuna's value as ours; a category becomes its label."""
     if not isinstance(distribution, CategoricalDistribution):
         return value  # type: ignore[no-any-return]
-    if value not in distribution.choices:
+    try:
+        return _labels(distribution)[int(distribution.to_internal_repr(value))]  # which finds a NaN among the choices
+    except ValueError:
         raise StudyError(
             f"trial {trial.number}, parameter {name!r}: expected one of {', '.join(map(repr, distribution.choices))}, "
             f"but got {value!r}"
-        )
-    return _labels(distribution)[int(distribution.to_internal_repr(value))]
+        ) from None
 
 
 def _from_known(distribution: BaseDistribution, value: Known) -> Any:
@@ -359,13 +400,14 @@ def _from_known(distribution: BaseDistribution, value: Known) -> Any:
 def _to_json(number: int, name: str, distribution: BaseDistribution, value: Any) -> object:
     """A checked record of one value: None, a number, a category, or a text such as 300±15."""
     choices = distribution.choices if isinstance(distribution, CategoricalDistribution) else ()
-    if cells.is_unknown(value) and (value is None or value not in choices):
+    chosen = any(value is c or value == c or (value != value and c != c) for c in choices)  # a NaN is a choice too
+    if cells.is_unknown(value) and (value is None or not chosen):
         return None
     try:
         if not choices:
             cell = read_cell(_parameter(name, distribution), value, keep_outside=True)
             return cell if isinstance(cell, Known) else cells.text(cell)
-        if value not in choices:
+        if not chosen:
             raise CellError(f"expected one of {', '.join(map(repr, choices))}, but got {value!r}")
         return value
     except CellError as error:
@@ -387,24 +429,57 @@ def _cell(trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Cell
 
 
 def _cells(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Cell]:
-    """What is known of each parameter, and the requested values."""
-    recorded = {name: _cell(trial, name, distribution) for name, distribution in search_space.items()}
+    """What is known of each parameter, and the requested values, by column."""
+    columns = column_names(search_space)
+    recorded = {columns[name]: _cell(trial, name, distribution) for name, distribution in search_space.items()}
     asked = {
-        RESERVED + name: _to_known(trial, name, distribution, trial.params[name])
+        RESERVED + columns[name]: _to_known(trial, name, distribution, trial.params[name])
         for name, distribution in search_space.items()
         if name in trial.params
     }
     return {**recorded, **asked}
 
 
-def _failed(trial: FrozenTrial) -> bool:
+def _recorded_failure(trial: FrozenTrial) -> bool:
     """Whether it was recorded as failed; a trial that waits for its repetition has not been made yet."""
     return bool(trial.user_attrs.get(GAVE_NOTHING)) and trial.state is not TrialState.WAITING
 
 
-def _outcomes(trial: FrozenTrial, objectives: Collection[str]) -> dict[str, object]:
-    """The outcome of each objective: a failure, or the finite values of a complete trial."""
-    if _failed(trial):
-        return dict.fromkeys(objectives, FAILED)
+def _pending(trials: Sequence[FrozenTrial]) -> set[int]:
+    """The running trials, without those that run so long that their workers must be dead.
+
+    Not every storage has heartbeats to tell.
+    """
+    known = [trial.duration for trial in trials if trial.state is TrialState.COMPLETE]
+    longest = max((duration for duration in known if duration is not None), default=None)
+    running = {trial.number: trial.datetime_start for trial in trials if trial.state is TrialState.RUNNING}
+    if longest is None:
+        return set(running)
+    given_up = datetime.now() - max(LOST * longest, LOST_AT_LEAST)
+    return {number for number, start in running.items() if start is None or start > given_up}
+
+
+def _limits(trials: Sequence[FrozenTrial], taken: Collection[str]) -> dict[str, str]:
+    """The constraints that some trial has a value for, each with the name of its outcome."""
+    found: dict[str, str] = {}
+    for key in dict.fromkeys(key for trial in trials for key in trial.constraints):
+        found[key] = free_name(f"constraint {key}", (*taken, *found.values()))
+    return found
+
+
+def _outcomes(
+    trial: FrozenTrial, objectives: Collection[str], limits: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, object]:
+    """The outcome of each objective: a failure, or the finite values of a complete trial; with those of constraints.
+
+    Where these are no outcomes, a trial that breaks one is a failure; so is one that breaks it by infinity.
+    """
+    broken = [value for key, value in trial.constraints.items() if value > 0 and key not in limits]
+    endless = any(value == math.inf for value in trial.constraints.values())
+    if _recorded_failure(trial) or (trial.state is TrialState.COMPLETE and (broken or endless)):
+        return dict.fromkeys((*objectives, *limits.values()), FAILED)
     values = trial.values if trial.state is TrialState.COMPLETE else ()
-    return {name: value for name, value in zip(objectives, values, strict=False) if np.isfinite(value)}
+    told = dict(zip(objectives, values, strict=False))
+    if trial.state is TrialState.COMPLETE:
+        told |= {limits[key]: value for key, value in trial.constraints.items() if key in limits}
+    return {name: value for name, value in told.items() if np.isfinite(value)}

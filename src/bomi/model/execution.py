@@ -69,6 +69,7 @@ def pairs_of(table: Table, completed: Completed) -> Pairs:
     some = ~asked.isnan().all(-1) & ~completed.inputs.isnan().any(-1).any(0)
     some = some.nonzero()[-LATEST:, 0]
     asked_codes = _codes(table.space, asked[some]).numpy()
+    asked_codes[:, _measured(table.space)] = np.nan  # nobody asks for these
     done = _codes(table.space, completed.inputs[:, some]).numpy()
     tolerance = np.array([0.5 if isinstance(p, Categorical) else EXACT for p in table.space.parameters.values()])
     strayed = np.abs(done - np.nan_to_num(asked_codes)) > tolerance
@@ -138,8 +139,9 @@ class Execution:
                 rate = _interpolate(torch.from_numpy(self.straying[j])[:, None], own[:, 0])[:, 0]
                 off = _interpolate(self.errors[j].flatten(1), own[:, 0]).reshape(-1, worlds, draws)
                 done = (own[:, 0, None, None] + off).permute(1, 2, 0).unsqueeze(-1)
+            rate = rate.nan_to_num(self.usual[j])  # where nobody knows what will be asked
             ratio = ratio * torch.where(strays, rate / max(self.usual[j], 1e-12), 1.0) ** (1 / several)
-            parts.append(torch.where(strays.unsqueeze(-1), done, own))
+            parts.append(torch.where(strays.unsqueeze(-1) & ~own.isnan(), done, own))
         chance = self.often * ratio / draws
         return chance / chance.sum(1, keepdim=True).clamp_min(1), torch.cat(parts, -1)
 
@@ -291,16 +293,17 @@ def _levels(errors: Array, strayed: Flags, rng: np.random.Generator) -> Array:
 
 def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
     """In which parameters requests have to be alike, and how much that says: what predicts the rows best.  (p,)"""
-    whole = ~np.isnan(pairs.asked).any(-1)
-    asked, errors = torch.from_numpy(pairs.asked[whole]), pairs.errors[:, whole].mean(0)
+    free = ~_measured(space)
+    whole = ~np.isnan(pairs.asked[:, free]).any(-1)
+    asked, errors = torch.from_numpy(pairs.asked[whole]).nan_to_num(), pairs.errors[:, whole].mean(0)
     strayed = pairs.strayed[:, whole].mean(0)
-    places = errors + strayed * pairs.asked[whole]  # that are remembered, as often as they differ from what was asked
+    places = errors + strayed * asked.numpy()  # that are remembered, as often as they differ from what was asked
     p = len(space)
     apart = torch.stack(
         [_far(space, asked[:, None], asked, np.where(np.arange(p) == j, 1.0, np.inf)) for j in range(p)]
     )
     far = apart.numpy()  # (p, n, n)
-    columns = zip(pairs.asked[whole].T, errors.T, strict=True)
+    columns = zip(asked.numpy().T, errors.T, strict=True)
     alike_says = np.stack([_from_others(a, e, _width(a, e)) for a, e in columns], -1)  # (n, p)
 
     def missed(lengths: Array, faith: float) -> float:
@@ -310,20 +313,20 @@ def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
         expected = (recalled + faith * alike_says) / (alike.sum(-1, keepdims=True) + faith)
         return float(((expected - errors) ** 2).sum())
 
-    lengths, faith = min((np.full(p, one) for one in LENGTHS), key=lambda one: missed(one, FAITH[0])), FAITH[0]
+    alike_in = [np.where(free, one, math.inf) for one in LENGTHS]
+    lengths, faith = min(alike_in, key=lambda one: missed(one, FAITH[0])), FAITH[0]
     for _ in range(2):
-        for j in range(p):
+        for j in np.flatnonzero(free):
             tried = [np.where(np.arange(p) == j, one, lengths) for one in LENGTHS]
             lengths = min(tried, key=lambda one: missed(one, faith))
         faith = min(FAITH, key=lambda one: missed(lengths, one))
     least = min(GAIN, math.exp(-4 * (p + 1) / max(len(errors), 1)))  # each choice costs twice what it does by Akaike
     if missed(lengths, faith) < least * ((alike_says - errors) ** 2).sum():
         return lengths, faith
-    shortest = np.full(p, LENGTHS[0])
-    each = {one: missed(shortest, one) for one in FAITH}
+    each, close = {one: missed(alike_in[0], one) for one in FAITH}, np.where(free, CLOSE, math.inf)
     if each[FAITH[0]] < 1.01 * min(each.values()):  # as where requests are never that close
-        return np.full(p, CLOSE), FAITH[0]
-    return np.full(p, CLOSE), max(one for one in FAITH if each[one] < 1.05 * min(each.values()))
+        return close, FAITH[0]
+    return close, max(one for one in FAITH if each[one] < 1.05 * min(each.values()))
 
 
 def _far(space: Space, some: Tensor, others: Tensor, lengths: Array) -> Tensor:
@@ -331,8 +334,13 @@ def _far(space: Space, some: Tensor, others: Tensor, lengths: Array) -> Tensor:
     words = torch.tensor([isinstance(p, Categorical) for p in space.parameters.values()])
     apart = some - others
     apart = torch.where(words, (apart.abs() > 0.5).to(apart), apart)
-    squares = (apart / torch.from_numpy(lengths)).square()
-    return torch.nan_to_num(squares, nan=1e6).sum(-1)  # a request of which part is unknown is like none
+    squares = (apart / torch.from_numpy(lengths)).square().nan_to_num(nan=1e6)  # what is unknown is like nothing
+    return torch.where(torch.from_numpy(np.isfinite(lengths)), squares, 0.0).sum(-1)
+
+
+def _measured(space: Space) -> Flags:
+    """Which parameters are only measured.  (p,)"""
+    return np.array([parameter.measured for parameter in space.parameters.values()])
 
 
 def _interpolate(table: Tensor, at: Tensor) -> Tensor:

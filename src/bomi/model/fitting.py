@@ -182,12 +182,14 @@ def negative_log_evidence(
 ) -> tuple[Tensor, Tensor]:
     """-log p(y | theta) - log p(theta) and its gradient, in each world.  parameters: (Q, k + 1) -> (Q,), (Q, k + 1)
 
+    targets: (n,), or of each world its own  (Q, n)
+
     -log p(y | theta) = y^T K^-1 y / 2 + log|K| / 2 + n log(2 pi) / 2
     """
     worlds = torch.arange(len(pairs)) if worlds is None else worlds
     parameters = parameters.to(targets.device)
     half, pullback = pairs.kernel.with_pullback(parameters[:, :-1], pairs.of(worlds))
-    value, L, alpha = _factorized(half, parameters, pairs, targets)
+    value, L, alpha = _factorized(half, parameters, pairs, targets if targets.ndim == 1 else targets[worlds])
     prior, by_prior = pairs.kernel.log_prior(parameters)
     weights = torch.baddbmm(torch.cholesky_inverse(L), alpha, alpha.mT, beta=0.5, alpha=-0.5)
     by_theta = pullback(weights[:, pairs.i, pairs.j] * pairs.twice)

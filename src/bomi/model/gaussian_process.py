@@ -102,6 +102,51 @@ class GaussianProcess(Model):
         """Posterior mean of f at each world's own rows: y - (noise + errors) alpha.  (Q, n)"""
         return (self.targets - self.variances * self.alpha).cpu()
 
+    def leave_one_out(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance of the targets of some rows, noise included, given all others.  (R,) -> (Q, R), (Q, R)
+
+        mu_i = y_i - alpha_i / [K^-1]_ii and 1 / [K^-1]_ii, without a second fit (Sundararajan and Keerthi 2001).
+        """
+        at = rows.to(self.inputs.device)
+        variance = 1 / self._precisions(at)
+        return (self.targets[:, at] - self.alpha[:, at] * variance).cpu(), variance.cpu()
+
+    def without_row(self, rows: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance of the targets of some rows, noise included, were they at other points, given all others.
+
+        With k the covariance of a row's point with all rows, u = K^-1 k and P = K^-1, the row itself is taken out of
+        mean k^T alpha and explained variance k^T u by u_i alpha_i / P_ii and u_i^2 / P_ii.
+
+        rows: (R,), points: (Q, R, d) -> (Q, R), (Q, R)
+        """
+        x, at = self._place(points), rows.to(self.inputs.device)
+        k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, R)
+        half = torch.linalg.solve_triangular(self.L, k, upper=False)
+        u = torch.linalg.solve_triangular(self.L.mT, half, upper=True)[:, at].diagonal(dim1=-2, dim2=-1)  # (Q, R)
+        precision = self._precisions(at)
+        mean = (k * self.alpha.unsqueeze(-1)).sum(-2) - u * self.alpha[:, at] / precision
+        explained = half.square().sum(-2) - u.square() / precision
+        noise = self.variances.expand_as(self.targets)[:, at]
+        variance = (self.kernel.diagonal(self.theta, x) - explained).clamp_min(0) + noise
+        return mean.cpu(), variance.cpu()
+
+    def influence(self, point: Tensor) -> Tensor:
+        """By how much each row moves the mean at a point, against the mean without it: u_i alpha_i / [K^-1]_ii.
+
+        u = K^-1 k, k the covariance of the point with all rows.  (d,) -> (Q, n)
+        """
+        x = self._place(point)[None].expand(len(self.inputs), -1, -1)
+        u = torch.cholesky_solve(cross(self.kernel, self.theta, self.inputs, x), self.L).squeeze(-1)
+        every = torch.arange(self.inputs.shape[1], device=self.inputs.device)
+        return (u * self.alpha / self._precisions(every)).cpu()
+
+    def _precisions(self, rows: Tensor) -> Tensor:
+        """[K^-1]_ii = |L^-1 e_i|^2 of some rows.  (R,) -> (Q, R)"""
+        e = torch.zeros(self.L.shape[-1], len(rows), dtype=self.L.dtype, device=self.L.device)
+        e[rows, torch.arange(len(rows), device=self.L.device)] = 1.0
+        # One world at a time: the inverses of all would be as large as their factors.
+        return torch.stack([torch.linalg.solve_triangular(L, e, upper=False).square().sum(-2) for L in self.L])
+
     def posterior(self, X: Tensor, *args: Any, **kwargs: Any) -> GPyTorchPosterior:
         """The joint posterior of f at q points in each world.  X: (..., q, d) -> batch (..., Q), event q"""
         x = self._place(X)

@@ -13,17 +13,25 @@ and its samples, which Monte-Carlo acquisitions use, are each drawn from one wor
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NoReturn
 
 import torch
+from botorch.acquisition.objective import ScalarizedPosteriorTransform
 from botorch.models.model import Model
 from botorch.posteriors.posterior import Posterior
 from botorch.sampling.base import MCSampler
 from botorch.sampling.get_sampler import GetSampler
 from botorch.sampling.normal import SobolQMCNormalSampler
+from botorch.sampling.pathwise.posterior_samplers import DrawMatheronPaths
 from torch import Size, Tensor
 
+from bomi.errors import MethodError
 from bomi.model.gaussian_process import GaussianProcess, robust_cholesky
+
+
+class NotGaussianError(MethodError, AttributeError):
+    """Something that only a Gaussian posterior has."""
 
 
 class MixturePosterior(Posterior):
@@ -63,6 +71,45 @@ class MixturePosterior(Posterior):
         inner = self.covariances.diagonal(dim1=-2, dim2=-1)
         total = inner + (self.means - self.mean.squeeze(-1).unsqueeze(-2)).square()
         return (self.weights.unsqueeze(-1) * total).sum(-2).unsqueeze(-1)
+
+    def quantile(self, value: Tensor) -> Tensor:
+        """Where the distribution function sum_q w_q Phi((y - m_q) / s_q) reaches a value, by bisection.
+
+        () -> (..., q, 1), or with the shape of several values before it
+        """
+        if value.numel() > 1:
+            return torch.stack([self.quantile(one) for one in value])
+        mean, sd = self.means, self.covariances.diagonal(dim1=-2, dim2=-1).sqrt()  # (..., Q, q)
+        ends = mean + sd * torch.special.ndtri(value.to(mean))  # a mixture's quantile lies between its members'
+        low, high = ends.amin(-2), ends.amax(-2)
+        for _ in range(64):
+            middle = (low + high) / 2
+            below = (self.weights.unsqueeze(-1) * torch.special.ndtr((middle.unsqueeze(-2) - mean) / sd)).sum(-2)
+            low, high = torch.where(below < value, middle, low), torch.where(below < value, high, middle)
+        found: Tensor = (low + high) / 2
+        return found.unsqueeze(-1)
+
+    def density(self, value: Tensor) -> Tensor:
+        """sum_q w_q N(value; m_q, s_q^2) at each point.  () -> (..., q, 1), or as above"""
+        if value.numel() > 1:
+            return torch.stack([self.density(one) for one in value])
+        sd = self.covariances.diagonal(dim1=-2, dim2=-1).sqrt()
+        each = torch.exp(-0.5 * ((value - self.means) / sd).square()) / (sd * math.sqrt(2 * math.pi))
+        return (self.weights.unsqueeze(-1) * each).sum(-2).unsqueeze(-1)
+
+    def scaled(self, factor: Tensor, offset: float) -> MixturePosterior:
+        """That of factor f + offset.  factor: ()"""
+        return MixturePosterior(factor * self.means + offset, factor.square() * self.covariances, self.weights)
+
+    @property
+    def distribution(self) -> NoReturn:
+        """There is none: a mixture is not a Gaussian."""
+        raise NotGaussianError(
+            "a mixture of worlds is not a Gaussian: take an acquisition that uses mean and variance or samples; "
+            "of entropy searches, qLowerBoundMaxValueEntropy"
+        )
+
+    mvn = distribution
 
     @property
     def base_sample_shape(self) -> Size:
@@ -108,16 +155,18 @@ def _sampler(posterior: MixturePosterior, sample_shape: Size, *, seed: int | Non
 class Mixture(Model):
     """A batch of Gaussian processes as one model of f, in the unit cube and in scaled outcomes, larger is better.
 
-    `X`, `Y` are further observations that it is conditioned on: each world learns from them, and worlds that expected
-    them gain weight.  X: (..., k, d), Y: (..., k, 1)
+    `X`, `Y` are further observations that it is conditioned on, with noise of a variance: each world learns from them,
+    and worlds that expected them gain weight.  X: (..., k, d), Y: (..., k, 1), noise: (..., Q, k)
     """
 
     _supports_cache_root = False
 
-    def __init__(self, worlds: GaussianProcess, X: Tensor | None = None, Y: Tensor | None = None) -> None:
+    def __init__(
+        self, worlds: GaussianProcess, X: Tensor | None = None, Y: Tensor | None = None, noise: Tensor | None = None
+    ) -> None:
         super().__init__()
         self.worlds = worlds
-        self.X, self.Y = X, Y
+        self.X, self.Y, self.noise = X, Y, noise
 
     @property
     def num_outputs(self) -> int:
@@ -158,6 +207,9 @@ class Mixture(Model):
             noise = self.worlds.noise.exp()[:, None].to(mean) if observation_noise is True else observation_noise.mT
             covariance = covariance + torch.diag_embed(noise.expand(mean.shape))
         posterior = MixturePosterior(mean, covariance, weights)
+        if isinstance(posterior_transform, ScalarizedPosteriorTransform):
+            (factor,) = torch.as_tensor(posterior_transform.weights)
+            return posterior.scaled(factor, posterior_transform.offset)
         return posterior if posterior_transform is None else posterior_transform(posterior)
 
     def _moments(self, X: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -167,15 +219,14 @@ class Mixture(Model):
         proportion to N(Y; m_k, K).
         """
         Q, q = len(self.worlds.inputs), X.shape[-2]
-        if self.X is None or self.Y is None:
+        if self.X is None or self.Y is None or self.noise is None:
             prior = self.worlds.posterior(X).distribution
             return prior.mean, prior.covariance_matrix, torch.full((Q,), 1 / Q, dtype=X.dtype, device=X.device)
         batch = torch.broadcast_shapes(X.shape[:-2], self.X.shape[:-2], self.Y.shape[:-2])
         both = torch.cat([X.expand(*batch, *X.shape[-2:]), self.X.expand(*batch, *self.X.shape[-2:])], -2)
         joint = self.worlds.posterior(both).distribution
         mean, covariance = joint.mean, joint.covariance_matrix  # (..., Q, q + k), (..., Q, q + k, q + k)
-        noise = self.worlds.noise.exp()[:, None].to(mean).expand(Q, self.X.shape[-2])
-        L = robust_cholesky(covariance[..., q:, q:] + torch.diag_embed(noise))
+        L = robust_cholesky(covariance[..., q:, q:] + torch.diag_embed(self.noise))
         half = torch.linalg.solve_triangular(L, covariance[..., q:, :q], upper=False)  # (..., Q, k, q)
         rest = self.Y.squeeze(-1).unsqueeze(-2) - mean[..., q:]  # (..., Q, k)
         white = torch.linalg.solve_triangular(L, rest.unsqueeze(-1), upper=False)
@@ -183,14 +234,45 @@ class Mixture(Model):
         new_mean = mean[..., :q] + (half.mT @ white).squeeze(-1)
         return new_mean, covariance[..., :q, :q] - half.mT @ half, evidence.softmax(-1)
 
-    def condition_on_observations(self, X: Tensor, Y: Tensor, **kwargs: Any) -> Mixture:
-        """The same with further observations.  X: (..., k, d), Y: (..., k, 1)"""
-        if self.X is not None and self.Y is not None:
+    def condition_on_observations(self, X: Tensor, Y: Tensor, noise: Tensor | None = None, **kwargs: Any) -> Mixture:
+        """The same with further observations; without a variance of their noise it is what each world has learned.
+
+        X: (..., k, d), Y: (..., k, 1), noise: (..., k, 1)
+        """
+        if noise is None:
+            own = self.worlds.noise.exp()[:, None].to(Y).expand(-1, Y.shape[-2])
+        else:
+            own = noise.expand(Y.shape).mT.expand(*Y.shape[:-2], len(self.worlds.inputs), Y.shape[-2])
+        if self.X is not None and self.Y is not None and self.noise is not None:
             batch = torch.broadcast_shapes(X.shape[:-2], Y.shape[:-2], self.X.shape[:-2], self.Y.shape[:-2])
             X = torch.cat([part.expand(*batch, *part.shape[-2:]) for part in (self.X, X)], -2)
             Y = torch.cat([part.expand(*batch, *part.shape[-2:]) for part in (self.Y, Y)], -2)
-        return Mixture(self.worlds, X, Y)
+            own = torch.cat([part.expand(*batch, *part.shape[-2:]) for part in (self.noise, own)], -1)
+        return Mixture(self.worlds, X, Y, own)
 
-    def fantasize(self, X: Tensor, sampler: MCSampler, **kwargs: Any) -> Mixture:
-        """As if the points had been tried, once for each sample of their outcomes; for look-ahead acquisitions."""
-        return self.condition_on_observations(X, sampler(self.posterior(X, observation_noise=True)))
+    def fantasize(
+        self, X: Tensor, sampler: MCSampler, observation_noise: Tensor | None = None, **kwargs: Any
+    ) -> Mixture:
+        """As if the points had been tried, once for each sample of their outcomes; for look-ahead acquisitions.
+
+        X: (..., q, d), observation_noise: the variance of their noise, (..., q, 1)
+        """
+        Y = sampler(self.posterior(X, observation_noise=True if observation_noise is None else observation_noise))
+        return self.condition_on_observations(X, Y, noise=observation_noise)
+
+    def subset_output(self, idcs: list[int]) -> Mixture:
+        """The model itself, as it has one outcome."""
+        if list(idcs) not in ([0], [-1]):
+            raise MethodError(
+                f"the model has one outcome, of index 0, but got {idcs!r}; "
+                "WorldsModel(optimizer, outcome=NAME) is that of another"
+            )
+        return self
+
+
+@DrawMatheronPaths.register(Mixture)  # type: ignore[untyped-decorator]
+def _paths(model: Mixture, **kwargs: Any) -> NoReturn:
+    raise MethodError(
+        "pathwise samples need a kernel of GPyTorch's; draw samples at points of your choice instead, by "
+        "MaxPosteriorSampling or model.posterior(X).rsample(...)"
+    )

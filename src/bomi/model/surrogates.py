@@ -47,7 +47,8 @@ class AdditiveGP:
         kernel = AdditiveMatern(tuple(space.groups.tolist()))
         inputs, targets, errors = completed.inputs, completed.targets, completed.errors
         if isinstance(completed, Explained):
-            return with_hyper(inputs, targets, completed.hyper, kernel=kernel, errors=errors)
+            drawn = targets if completed.drawn is None else completed.drawn
+            return with_hyper(inputs, drawn, completed.hyper, kernel=kernel, errors=errors)
         return fitting.fit(inputs, targets, kernel=kernel, errors=errors)
 
 

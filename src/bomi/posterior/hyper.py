@@ -34,7 +34,8 @@ def draw_hyper(table: Table, inputs: Tensor, hyper: Tensor, rng: torch.Generator
             found.append(part.hyper)
             continue
         pairs = Pairs(kernel, part.inputs, part.errors)
-        found.append(fitting.draw_hyper(pairs, part.targets, part.hyper, rng, count=count))
+        targets = part.targets if part.drawn is None else part.drawn
+        found.append(fitting.draw_hyper(pairs, targets, part.hyper, rng, count=count))
     return torch.cat(found)
 
 
@@ -51,7 +52,7 @@ def start_hyper(table: Table, inputs: Tensor, worlds: int, rng: torch.Generator)
 
 def explained(table: Table, inputs: Tensor, hyper: Tensor) -> Explained:
     """The worlds with what explains them, on the table's own scale."""
-    return Explained(inputs, table.targets, errors=table.errors, hyper=hyper)
+    return Explained(inputs, table.targets, errors=table.errors, hyper=hyper, drawn=table.drawn)
 
 
 Worlds = TypeVar("Worlds", bound=Completed)

@@ -17,9 +17,10 @@ from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
 from bomi.posterior import policy
 from bomi.posterior.anchors import choose_anchors, draw_given
+from bomi.posterior.censored import draw_censored
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.hyper import draw_hyper, explained, of_worlds, start_hyper, temper
-from bomi.posterior.sampler import inverse_of, prior_of, sweep, take
+from bomi.posterior.sampler import guess, inverse_of, prior_of, sweep, take
 from bomi.posterior.starts import ENOUGH, cold_start, warm_start
 
 WORLDS = (5, 20)  # at least and at most
@@ -40,20 +41,25 @@ class Chains:
     inputs: Tensor  # (Q, n, d)
     hyper: Tensor | None  # (m Q, k + 1); None while there are too few rows
 
-    def continued(self, table: Table) -> Tensor:
-        """The worlds for another state of the table: NaN in the rows that are new.  (Q, n, d)"""
+    def continued(self, table: Table) -> tuple[Tensor, Tensor | None]:
+        """The inputs of the worlds for another state of the table, and their outcomes as they would have been told,
+        where some are drawn: NaN in the rows that are new.  (Q, n, d), (m Q, n)"""
         place = {key: i for i, key in enumerate(self.table.keys)}
         inputs = torch.full((len(self.inputs), *table.inputs.shape), torch.nan, dtype=torch.float64)
         pairs = [(i, place[key]) for i, key in enumerate(table.keys) if key in place]
-        if pairs:
-            new, old = torch.tensor(pairs).unbind(-1)
-            inputs[:, new] = self.inputs[:, old]
-        return inputs
+        new, old = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).unbind(-1)
+        inputs[:, new] = self.inputs[:, old]
+        if self.table.drawn is None:
+            return inputs, None
+        outcomes = torch.full((len(self.table.drawn), len(table)), torch.nan, dtype=torch.float64)
+        each = zip(self.transforms, self.table.drawn.chunk(len(self.transforms)), strict=True)
+        outcomes[:, new] = torch.cat([transform.to_outcomes(drawn) for transform, drawn in each])[:, old]
+        return inputs, outcomes
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Q worlds drawn from the posterior of the gaps; a table without gaps is one world as it stands.
+    """Q worlds drawn from the posterior of the gaps, each with hyper-parameters of its own.
 
     By default 5 worlds, and up to 20 of a table of fewer than 200 rows: the price of a suggestion stays the same, and
     where little is known the luck of a few draws would decide.
@@ -85,7 +91,7 @@ class Posterior:
         """A warm start: new rows are drawn first, then all are swept, then the processes are learned a little more."""
         if state.hyper is None:
             return self.init(table, rng)
-        worlds = state.continued(table)
+        worlds, outcomes = state.continued(table)
         if policy.choice_is_due(len(table), len(state.table)):
             transforms = policy.choose_transforms(table, worlds)
         else:
@@ -94,7 +100,7 @@ class Posterior:
         if not policy.alike(transforms, state.transforms):
             hyper = None  # those of another warp are useless
             logger.info("after %d rows outcomes are warped by %s", len(table), [one.warp for one in transforms])
-        return self._learned(self._draw(table, transforms, rng, worlds, hyper), rng)
+        return self._learned(self._draw(table, transforms, rng, worlds, hyper, outcomes), rng)
 
     def completed(self, state: Chains) -> Completed:
         """The worlds with their processes; without these while there are too few rows."""
@@ -124,8 +130,18 @@ class Posterior:
                 P = inverse_of(table, hyper, from_codes(table, codes))
             P, priors = sweep(codes, P, table, priors, hyper, rng)
             drawn.append(from_codes(table, codes))
-        hyper = of_worlds(hyper, torch.arange(worlds).repeat(turns), table)
-        return replace(found, inputs=torch.cat(drawn), hyper=hyper)
+        each = found.select(torch.arange(worlds).repeat(turns))
+        return replace(each, inputs=torch.cat(drawn), hyper=temper(each.hyper))
+
+    def blind(self, state: Chains, worlds: Completed, rng: torch.Generator) -> Tensor:
+        """Drawn from the gaps' priors, with the execution errors that these worlds have."""
+        table = state.table
+        if state.hyper is None or not table.gaps.any():
+            return worlds.inputs
+        known = to_codes(table, table.inputs)
+        priors = prior_of(table, known, len(worlds.inputs))
+        priors = priors.learn_execution(take(to_codes(table, worlds.inputs), priors), rng)
+        return from_codes(table, guess(known.expand(len(worlds.inputs), -1, -1), priors, table, rng))
 
     # --- its parts -------------------------------------------------------------------------------------------------
 
@@ -136,9 +152,18 @@ class Posterior:
         rng: torch.Generator,
         worlds: Tensor | None = None,
         hyper: Tensor | None = None,
+        outcomes: Tensor | None = None,
     ) -> Chains:
         """The gaps drawn on the scale of the transforms, from worlds before if there are any."""
         scaled = table.transformed(transforms)
+        if scaled.limits is not None and outcomes is not None and len(table) <= LARGE:
+            each = zip(transforms, outcomes.chunk(len(transforms)), strict=True)
+            drawn = of_worlds(
+                torch.cat([transform.to_targets(told) for transform, told in each]),
+                torch.arange(self._count(table)) % (len(outcomes) // len(transforms)),
+                table,
+            )
+            scaled = replace(scaled, drawn=torch.where(drawn.isnan(), scaled.targets_of(self._count(table)), drawn))
         inputs, hyper = self._fill(scaled, rng, worlds, hyper)
         return Chains(scaled, tuple(transforms), inputs, hyper)
 
@@ -193,8 +218,17 @@ class Posterior:
             return replace(chains, hyper=None)
         hyper, moves = chains.hyper, 1
         if hyper is None:
-            hyper, moves = start_hyper(chains.table, chains.inputs[:1], len(chains.inputs), rng), FIRST_MOVES
-        return replace(chains, hyper=draw_hyper(chains.table, chains.inputs, hyper, rng, count=moves))
+            some = chains.table.uncensored
+            hyper = start_hyper(chains.table.select(some), chains.inputs[:1, some], len(chains.inputs), rng)
+            moves = FIRST_MOVES
+        table, inputs = chains.table, chains.inputs
+        if table.limits is None or len(table) > LARGE:
+            return replace(chains, hyper=draw_hyper(table, inputs, hyper, rng, count=moves))
+        for _ in range(moves):
+            P = inverse_of(table, temper(hyper), inputs)
+            table = replace(table, drawn=draw_censored(table, P, rng))
+            hyper = draw_hyper(table, inputs, hyper, rng)
+        return replace(chains, table=table, hyper=hyper)
 
 
 def _enough(table: Table) -> bool:

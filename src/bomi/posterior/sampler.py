@@ -73,7 +73,7 @@ def sweep(
     Q, outcomes = len(codes), table.outcomes
     several = len(outcomes) > 1
     has = (~outcomes.isnan()).T.tolist()  # by row and outcome
-    y = by_world(outcomes.nan_to_num(), Q)  # (m Q, n)
+    y = table.targets_of(Q).nan_to_num()  # (m Q, n)
     values = take(codes, priors)
     steps = _steps(priors, generator) if step is None else torch.full(priors.rows.shape, step, dtype=torch.float64)
     candidates = _candidates(values, priors, generator, steps, table.space)  # (Q, S, R, g)
@@ -176,13 +176,16 @@ def _put(codes: Tensor, priors: GapPriors, values: Tensor, space: Space) -> None
     codes[:, priors.rows[row], priors.parameter[row, slot]] = values[:, row, slot]
 
 
-def guess(codes: Tensor, priors: GapPriors, table: Table) -> Tensor:
-    """With the middle of its prior where a gap has no value yet."""
+def guess(codes: Tensor, priors: GapPriors, table: Table, generator: torch.Generator | None = None) -> Tensor:
+    """With the middle of its prior where a gap has no value yet, or with a draw from it."""
     filled = codes.clone()
-    middle = priors.draw(torch.zeros(len(codes), 1, *priors.used.shape, dtype=torch.float64))[:, 0]
+    e = torch.zeros(len(codes), 1, *priors.used.shape, dtype=torch.float64)
+    if generator is not None:
+        e.normal_(generator=generator)
+    values = priors.draw(e)[:, 0]
     if table.space.constraints:
-        middle = Constrained(table, priors).project(snap(middle, priors, table.space))
-    _put(filled, priors, middle, table.space)
+        values = Constrained(table, priors).project(snap(values, priors, table.space))
+    _put(filled, priors, values, table.space)
     return torch.where(codes.isnan(), filled, codes)
 
 

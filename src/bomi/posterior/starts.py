@@ -23,13 +23,14 @@ def cold_start(table: Table, known: Tensor, priors: GapPriors, rng: torch.Genera
     codes = guess(known.expand(worlds, -1, -1), priors, table)
     complete = torch.ones(len(table), dtype=torch.bool)
     complete[priors.rows] = False
-    counts = (~table.outcomes[:, complete].isnan()).sum(-1)
-    learnable = complete if int(counts.min()) >= ENOUGH * len(table.space) else torch.ones_like(complete)
+    counts = (~table.outcomes[:, complete & table.uncensored].isnan()).sum(-1)
+    enough = int(counts.min()) >= ENOUGH * len(table.space)
+    learnable = table.uncensored & complete if enough else table.uncensored
     hyper = start_hyper(table.select(learnable), from_codes(table, codes[:1, learnable]), worlds, rng)
     warm = temper(hyper, 1.0)
     P = inverse_of(table, warm, from_codes(table, codes), only=complete)
     _, priors = sweep(codes, P, table, priors, warm, rng, step=1.0)
-    rounds = COLD_ROUNDS if learnable is complete else COLD_ROUNDS + MORE_ROUNDS
+    rounds = COLD_ROUNDS if enough else COLD_ROUNDS + MORE_ROUNDS
     hyper = _rounds(table, codes, priors, hyper, rng, count=rounds, cold=COLD_ROUNDS)
     return codes, draw_hyper(table, from_codes(table, codes), hyper, rng)
 

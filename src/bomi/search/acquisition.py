@@ -155,6 +155,13 @@ def undominated(merits: Tensor) -> Tensor:
     return found
 
 
+def chance(mean: Tensor, sd: Tensor, incumbent: Tensor, aim: float | None = None) -> Tensor:
+    """P(u > c) for u = y, or u = -|y - aim|, with y ~ N(mean, sd^2).  (Q, m), (Q,) -> (Q, m)"""
+    c, inside = incumbent[:, None], torch.special.ndtr
+    found: Tensor = inside((mean - c) / sd) if aim is None else inside((aim - c - mean) / sd)
+    return found if aim is None else found - inside((aim + c - mean) / sd)
+
+
 def infeasibility_penalty(chance: Tensor) -> Tensor:
     """0 for a point that is likely to succeed, below -1 for one that is not; it outweighs any other score.  (m,)
 

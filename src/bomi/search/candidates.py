@@ -46,9 +46,9 @@ def space_filling(space: Space, count: int, *, seed: int, skip: int = 0) -> Tens
     return torch.from_numpy(space.expand(engine.draw(count, dtype=torch.float64).numpy()))
 
 
-def first_free(space: Space, points: Tensor, taken: Tensor) -> Tensor:
+def first_free(space: Space | None, points: Tensor, taken: Tensor) -> Tensor:
     """The first of the points that is not taken, or else of all points of the space.  (m, d), (l, d) -> (d,)"""
-    for tried in (points, *([_every_point(space)] if _is_enumerable(space) else [])):
+    for tried in (points, *([_every_point(space)] if space and _is_enumerable(space) else [])):
         free = ~_are_taken(tried, taken)
         if free.any():
             return tried[int(free.int().argmax())]
@@ -100,6 +100,23 @@ def maximize(
     restarts = RESTARTS if most == SHORTLIST else RESTARTS // 2  # a shared shortlist was chosen with care
     optimized, tops = _optimize(score, space, shortlist[_pick(values, seed, restarts)], within)
     return _best_free(score, space, torch.cat([optimized, shortlist]), torch.cat([tops, values]), seed, taken)
+
+
+def best_listed(
+    score: Score, listed: Tensor, taken: Tensor | None = None, *, per_world: Sequence[Score] = ()
+) -> Tensor:
+    """The best of listed points that is not taken.  listed: (N, r), taken: (m, r) -> (r,)"""
+    found = shortlist_of_list(listed, per_world)
+    if taken is not None and len(taken):
+        found = found[~_are_taken(found, taken)]
+        if not len(found):
+            return first_free(None, listed, taken)
+    return found[int(_evaluate_parts(score, found).argmax())]
+
+
+def shortlist_of_list(listed: Tensor, per_world: Sequence[Score]) -> Tensor:
+    """Of a long list those of the best per-world scores.  (N, r) -> (s, r)"""
+    return _shortlisted(listed, per_world, SHORTLIST) if len(listed) > SHORTLIST and per_world else listed
 
 
 def best_of(
@@ -200,7 +217,7 @@ def _shortlisted(points: Tensor, per_world: Sequence[Score], most: int) -> Tenso
     chosen = []
     for turn, score in enumerate(per_world):
         own = points[turn :: len(per_world)]
-        chosen.append(own[_evaluate(score, own).topk(min(most // len(per_world), len(own))).indices])
+        chosen.append(own[_evaluate_parts(score, own).topk(min(most // len(per_world), len(own))).indices])
     return torch.cat(chosen)
 
 
@@ -300,3 +317,8 @@ def _every_point(space: Space) -> Tensor:
 def _evaluate(score: Score, points: Tensor) -> Tensor:
     """Scores without gradients.  (m,)"""
     return score(points).nan_to_num(nan=-torch.inf)
+
+
+def _evaluate_parts(score: Score, points: Tensor) -> Tensor:
+    """The same of any number of points, some at a time.  (m,)"""
+    return torch.cat([_evaluate(score, part) for part in points.split(ENUMERABLE)])

@@ -15,7 +15,7 @@ from bomi.errors import MethodError, shown
 from bomi.model.mixture import Mixture
 from bomi.search import acquisition
 from bomi.search.candidates import Score
-from bomi.search.outlook import Outlook
+from bomi.search.outlook import Outlook, Places
 
 
 class Acquisition(Protocol):
@@ -47,13 +47,13 @@ class UpperConfidenceBound:
         """mean_q UCB_q + beta_alpha std_q UCB_q, of a single outcome; weighted by the chance to succeed."""
         exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))
         disagreement = exploration if self.beta_alpha is None else self.beta_alpha
-        ((model, aim),) = zip(outlook.models, outlook.aims, strict=True)
+        (aim,) = outlook.aims
 
         def score(points: Tensor) -> Tensor:
-            mean, variance = model.moments(points)
-            merit = acquisition.merit(mean, aim)
-            bound = acquisition.ucb_mi(merit, variance.sqrt(), exploration, disagreement)
-            return outlook.weigh(bound, points, outlook.tried.min())
+            places = outlook.places(points)
+            ((mean, sd),) = outlook.moments(places)
+            merit, sd = (places.over_draws(places.mean(part)) for part in (acquisition.merit(mean, aim), sd))
+            return outlook.weigh(acquisition.ucb_mi(merit, sd, exploration, disagreement), places, outlook.tried.min())
 
         return score
 
@@ -67,21 +67,54 @@ class ExpectedImprovement:
     """
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
-        """log mean_q sum_b p_qb EI_q(x_qb), with x_qb what may be done of x."""
-        boxes = acquisition.free_boxes(outlook.tried)
+        """log mean_q sum_b w_qb EI_q(x_qb), with x_qb what may be done of x."""
+        log_gain = self.log_gain(outlook)
 
         def score(points: Tensor) -> Tensor:
-            likely, places = outlook.branches(points)  # (Q, B, m), (Q, B m, d)
-            gain = acquisition.log_gain(outlook.moments(places), outlook.aims, boxes).unflatten(1, likely.shape[1:])
-            gain = gain + likely.clamp_min(1e-300).log()
+            places = outlook.places(points)
+            gain = log_gain(places)
             if outlook.success is None:
-                return acquisition.log_mean(torch.logsumexp(gain, 1))
-            log_chance = outlook.success.log_chance(places).unflatten(1, likely.shape[1:])
-            chance = (likely * log_chance.exp()).sum(1).mean(0)
-            found = acquisition.log_mean(torch.logsumexp(gain + log_chance, 1))
-            return found + acquisition.infeasibility_penalty(chance)
+                return acquisition.log_mean(places.log_mean(gain))
+            log_chance = outlook.log_chance(places)
+            penalty = acquisition.infeasibility_penalty(places.mean(log_chance.exp()).mean(0))
+            return acquisition.log_mean(places.log_mean(gain + log_chance)) + penalty
 
         return score
+
+    def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
+        """log EI_q of places, in each world.  -> (Q, B m)"""
+        boxes = acquisition.free_boxes(outlook.tried)
+        return lambda places: acquisition.log_gain(outlook.moments(places), outlook.aims, boxes)
+
+
+@dataclass(frozen=True)
+class LimitedImprovement(ExpectedImprovement):
+    """Expected improvement where the last outcomes must stay at or below their aims: times the chance that they do.
+
+    A world's incumbent is its best row that keeps all limits (Gardner et al. 2014); without any, its worst row.
+    """
+
+    limits: int = 1
+
+    def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
+        """log (EI_q prod_j P(y_j <= aim_j)) of places, in each world.  -> (Q, B m)"""
+        split = len(outlook.models) - self.limits
+        rows = outlook.models[0].inputs  # (Q, r, d)
+        with torch.no_grad():
+            means = torch.stack([model.moments(rows)[0] for model in outlook.models], -1)  # (Q, r, J)
+        merits = torch.stack([acquisition.merit(means[..., j], outlook.aims[j]) for j in range(split)], -1)
+        aims = means.new_tensor([aim or 0.0 for aim in outlook.aims[split:]])
+        kept = (means[..., split:] <= aims).all(-1, keepdim=True)
+        boxes = acquisition.free_boxes(torch.where(kept, merits, merits.amin(1, keepdim=True)))
+
+        def log_gain(places: Places) -> Tensor:
+            moments = outlook.moments(places)
+            gain = acquisition.log_gain(moments[:split], outlook.aims[:split], boxes)
+            for (mean, sd), aim in zip(moments[split:], aims, strict=True):
+                gain = gain + torch.special.log_ndtr((aim - mean) / sd)
+            return gain
+
+        return log_gain
 
 
 @dataclass(frozen=True)
@@ -108,10 +141,12 @@ class Botorch:
             made(mixture.baseline[:1])  # some draw their samples when first called
 
         def score(points: Tensor) -> Tensor:
-            value = torch.cat([made(part.unsqueeze(-2)) for part in points.split(_TOGETHER)])
+            places = outlook.places(points)
+            each = torch.cat([made(part.unsqueeze(-2)) for part in places.flat.flatten(0, 1).split(_TOGETHER)])
+            value = places.mean(places.by_draw(each.reshape(len(places.inputs), -1))).mean(0)
             if outlook.success is None:
                 return value
-            return value + acquisition.infeasibility_penalty(outlook.success.log_chance(points).exp().mean(0))
+            return value + acquisition.infeasibility_penalty(places.mean(outlook.log_chance(places).exp()).mean(0))
 
         return score
 

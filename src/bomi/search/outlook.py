@@ -1,8 +1,10 @@
 """What the worlds expect of every outcome: one batch of Gaussian processes for each, and the chance to succeed.
 
-A point is asked for. What is done may be another one: B branches, one where equipment never strays.
-
 J outcomes, Q worlds, r rows with an outcome, m points
+
+A point is what can be chosen. It stands for places with weights: what may be done if it is asked for, B places in each
+world; and, of what will only be measured, D draws. Each draw makes a world of its own of every world: what is said of
+worlds below is said of all Q D, in the order (Q, D). Where all is known and done as asked, there is one place.
 """
 
 from __future__ import annotations
@@ -18,8 +20,64 @@ from bomi.model.execution import Execution
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success
 from bomi.search import acquisition
+from bomi.search.choices import Choices
 
+FEW = 4  # draws that a world alone looks at
 LEVELS = 16  # of what may come out at a place, where the worst of it counts
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where points may be in the whole cube. The first dimension is 1 where it is the same in all worlds."""
+
+    weights: Tensor  # (Q, B, m)
+    inputs: Tensor  # (Q, D, B, m, d)
+
+    @property
+    def flat(self) -> Tensor:
+        """All of them, for each of the Q worlds.  (Q, D B m, d)"""
+        return self.inputs.flatten(1, 3)
+
+    def by_draw(self, values: Tensor) -> Tensor:
+        """What was computed at all of them.  (Q, D B m) -> (Q D, B m)"""
+        each: Tensor = values.unflatten(1, (self.inputs.shape[1], -1))
+        return each.flatten(0, 1)
+
+    def split(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights and values.  (Q D, B m) -> (Q D or 1, B, m), (Q D, B, m)"""
+        draws = self.inputs.shape[1]
+        weights = self.weights if len(self.weights) == 1 else self.weights.repeat_interleave(draws, 0)
+        return weights, values.unflatten(1, weights.shape[1:])
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The mean over what is done.  (Q D, B m) -> (Q D, m)"""
+        weights, each = self.split(values)
+        return (weights * each).sum(1)
+
+    def log_mean(self, logs: Tensor) -> Tensor:
+        """log of the mean over what is done.  (Q D, B m) -> (Q D, m)"""
+        weights, each = self.split(logs)
+        return each[:, 0] if each.shape[1] == 1 else torch.logsumexp(each + weights.clamp_min(1e-300).log(), 1)
+
+    def over_draws(self, values: Tensor) -> Tensor:
+        """The mean over the draws in each of the Q worlds.  (Q D, m) -> (Q, m)"""
+        each: Tensor = values.unflatten(0, (-1, self.inputs.shape[1]))
+        return each.mean(1)
+
+    def likeliest(self, worlds: int) -> Tensor:
+        """What each of Q worlds takes to be done: the likeliest, in a draw of its own.  (Q, m, d)"""
+        q = torch.arange(worlds)
+        own = self.inputs.expand(worlds, -1, -1, -1, -1)[q, q % self.inputs.shape[1]]  # (Q, B, m, d)
+        chosen = self.weights.argmax(1)[:, None, :, None]
+        return own.take_along_dim(chosen, 1)[:, 0]
+
+
+class Expected(NamedTuple):
+    """What is expected of an outcome."""
+
+    mean: Tensor  # (m,)
+    variance: Tensor  # (m,)
+    execution: Tensor  # (m,) the part of the variance that comes from what is done
 
 
 @dataclass(frozen=True)
@@ -28,9 +86,11 @@ class Outlook:
 
     models: tuple[GaussianProcess, ...]
     aims: tuple[float | None, ...]
-    tried: Tensor  # (Q, r, J) the expected merits of what was tried, or is conditioned on
+    tried: Tensor  # (Q D, r, J) the expected merits of what was tried, or is conditioned on
     success: Success | None = None  # None where nothing has failed
-    execution: Execution | None = None  # None where everything is done as asked
+    choices: Choices | None = None  # what points are points of; None for the whole cube
+    execution: Execution | None = None  # None where points are done as asked
+    draws: Tensor | None = None  # (D, d) of values that nobody knows when choosing; None where all are known
 
     @classmethod
     def of(
@@ -44,57 +104,88 @@ class Outlook:
         ]
         return cls(tuple(models), tuple(aims), _merits(tried, aims), success)
 
-    def moments(self, points: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Mean and standard deviation of each outcome in each world.  (m, d) -> J times (Q, m), (Q, m)"""
-        return [(mean, variance.sqrt()) for mean, variance in (model.moments(points) for model in self.models)]
+    def choosing(self, choices: Choices, rows: Tensor, draws: Tensor) -> Outlook:
+        """Where points are what there is to choose; what was tried is what it would give today.
+
+        Rows that are not on the front of the mean over the draws count as the worst: an improvement is one over what
+        would be used, not over what would have been the best in hindsight.  rows: (Q, r, d), draws: (D, d)
+        """
+        if choices.all:
+            return self
+        some = draws if choices.unknown else draws[:1]
+        today = choices.today(rows).unsqueeze(1)  # (Q, 1, r, d)
+        today = torch.where(today.isnan(), some[:, None], today).expand(-1, len(some), -1, -1)  # (Q, D, r, d)
+        means = [model.moments(today.flatten(1, 2))[0] for model in self.models]
+        tried = _merits(means, self.aims).unflatten(1, today.shape[1:3])  # (Q, D, r, J)
+        if len(some) > 1:
+            front = torch.stack([acquisition.undominated(world) for world in tried.mean(1)])  # (Q, r)
+            tried = torch.where(front[:, None, :, None], tried, tried.amin(2, keepdim=True))
+        return replace(self, tried=tried.flatten(0, 1), choices=choices, draws=some if choices.unknown else None)
+
+    def places(self, points: Tensor) -> Places:
+        """Where points may be, and how likely that is.  (m, r), or what each world takes for sure (Q, m, d)"""
+        asked = points if self.choices is None else self.choices.places(points)
+        if self.execution is None:
+            weights, done = asked.new_ones(1, 1, asked.shape[-2]), asked.reshape(-1, 1, *asked.shape[-2:])
+        else:
+            weights, done = self.execution.branches(asked)  # (Q, B, m), (Q, B, m, d)
+        done = done.unsqueeze(1)
+        if self.draws is not None:
+            done = torch.where(done.isnan(), self.draws[:, None, None], done)
+        return Places(weights, done)
+
+    def moments(self, places: Places) -> list[tuple[Tensor, Tensor]]:
+        """Mean and standard deviation of each outcome in each world.  J times (Q D, B m), (Q D, B m)"""
+        each = (model.moments(places.flat) for model in self.models)
+        return [(places.by_draw(mean), places.by_draw(variance.sqrt())) for mean, variance in each]
+
+    def log_chance(self, places: Places) -> Tensor:
+        """log of the chance to succeed, in each world.  (Q D, B m)"""
+        assert self.success is not None
+        return places.by_draw(self.success.log_chance(places.flat))
 
     def worlds(self) -> list[Outlook]:
-        """Each world alone, as if everything were done as asked."""
-        models = zip(*(model.worlds() for model in self.models), strict=True)
-        success = [None] * len(self.tried) if self.success is None else self.success.worlds()
-        parts = zip(models, self.tried.split(1), success, strict=True)
-        return [Outlook(own, self.aims, tried, chance) for own, tried, chance in parts]
+        """Each of the Q worlds alone, with a part of the draws, as if everything were done as asked."""
+        models = list(zip(*(model.worlds() for model in self.models), strict=True))
+        success = [None] * len(models) if self.success is None else self.success.worlds()
+        tried = self.tried.unflatten(0, (len(models), -1))  # (Q, D, r, J)
+        found = []
+        for q, (own, chance) in enumerate(zip(models, success, strict=True)):
+            part = torch.arange(tried.shape[1])[q % tried.shape[1] :: max(len(models), tried.shape[1] // FEW)]
+            draws = None if self.draws is None else self.draws[part]
+            alone = replace(self, models=own, tried=tried[q, part], success=chance, execution=None, draws=draws)
+            found.append(alone)
+        return found
 
-    def branches(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """What is done of what is asked, with how likely that is.  (m, d) -> (Q, B, m), (Q, B m, d)
-
-        Where everything is done as asked, the first dimension is 1, for all worlds alike.
-        """
-        if self.execution is None:
-            return points.new_ones(1, 1, len(points)), points[None]
-        chance, places = self.execution.branches(points)
-        return chance, places.flatten(1, 2)
-
-    def weigh(self, score: Tensor, points: Tensor, worst: Tensor | float) -> Tensor:
+    def weigh(self, score: Tensor, places: Places, worst: Tensor | float) -> Tensor:
         """p score + (1 - p) worst, with p the chance to succeed; unlikely points last.  (m,) -> (m,)"""
         if self.success is None:
             return score
-        likely, places = self.branches(points)
-        each = self.success.log_chance(places).exp().unflatten(1, likely.shape[1:])
-        chance: Tensor = (likely * each).sum(1).mean(0)
+        chance = places.mean(self.log_chance(places).exp()).mean(0)
         return chance * score + (1 - chance) * worst + acquisition.infeasibility_penalty(chance)
 
     def condition_on(self, points: Tensor) -> Outlook:
-        """As if the points had been tried and each world had been right about them.  (m, d)"""
+        """As if the points had been tried and each world had been right about them; of what nobody knows beforehand,
+        each world takes what is likeliest, in a draw of its own.  (m, r), or in the whole cube (Q, m, d)"""
         with torch.no_grad():
-            expected = [model.moments(points)[0] for model in self.models]
+            places = self.places(points)
+            expected = [places.mean(mean) for mean, _ in self.moments(places)]
+        own = places.likeliest(len(self.models[0].inputs))
         return replace(
             self,
-            models=tuple(model.condition_on(points) for model in self.models),
+            models=tuple(model.condition_on(own) for model in self.models),
             tried=torch.cat([self.tried, _merits(expected, self.aims)], 1),
         )
 
-    def expected(self, points: Tensor) -> list[Expected]:
-        """What all worlds together expect of asking for each point, of each outcome."""
-        likely, places = self.branches(points)
+    def expected(self, places: Places) -> list[Expected]:
+        """What all worlds together expect of each point, by the law of total variance; of each outcome."""
         found = []
         for mean, sd in self.moments(places):
-            means, variances = (part.unflatten(1, likely.shape[1:]) for part in (mean, sd.square()))  # (Q, B, m)
-            by_world = (likely * means).sum(1)
-            center = by_world.mean(0)
-            variance = (likely * variances).sum(1).mean(0)
-            between, within = by_world.var(0, correction=0), (likely * (means - by_world.unsqueeze(1)).square()).sum(1)
-            found.append(Expected(center, variance + between + within.mean(0), within.mean(0)))
+            weights, each = places.split(mean)
+            means = (weights * each).sum(1)  # (Q D, m)
+            within = (weights * (each - means.unsqueeze(1)).square()).sum(1).mean(0)
+            variance = places.mean(sd.square()).mean(0) + means.var(0, correction=0) + within
+            found.append(Expected(means.mean(0), variance, within))
         return found
 
     def merits(self, points: Tensor, worst: float | None = None) -> Tensor:
@@ -104,36 +195,28 @@ class Outlook:
         """
         if not len(points):  # where constraints leave few settings, a search may have none to compare
             return points.new_zeros(0, len(self.models))
+        places = self.places(points)
         if worst is None:
             merits = [
                 acquisition.expected_merit(one.mean, one.variance.sqrt(), aim)
-                for one, aim in zip(self.expected(points), self.aims, strict=True)
+                for one, aim in zip(self.expected(places), self.aims, strict=True)
             ]
         else:
-            merits = self._worst(points, worst)
-        found = [self.weigh(merit, points, self.tried[..., j].min()) for j, merit in enumerate(merits)]
+            merits = self._worst(places, worst)
+        found = [self.weigh(merit, places, self.tried[..., j].min()) for j, merit in enumerate(merits)]
         return torch.stack(found, -1)
 
-    def _worst(self, points: Tensor, share: float) -> list[Tensor]:
+    def _worst(self, places: Places, share: float) -> list[Tensor]:
         """The mean merit of the worst share of what may come out, over worlds, what is done, and the outcome there."""
-        likely, places = self.branches(points)
-        levels = (torch.arange(LEVELS, dtype=points.dtype) + 0.5) / LEVELS
-        z = torch.special.ndtri(levels)[:, None, None, None]
+        levels = (torch.arange(LEVELS, dtype=places.inputs.dtype) + 0.5) / LEVELS
+        z = torch.special.ndtri(levels)[:, None, None]
         found = []
         for (mean, sd), aim in zip(self.moments(places), self.aims, strict=True):
-            means, sds = (part.unflatten(1, likely.shape[1:]) for part in (mean, sd))
-            values = acquisition.merit(means + sds * z, aim)  # (L, Q, B, m)
-            weights = (likely / (LEVELS * len(means))).expand_as(values)
-            found.append(acquisition.mean_of_worst(values.flatten(0, 2), weights.flatten(0, 2), share))
+            values = acquisition.merit(mean + sd * z, aim)  # (L, Q D, B m)
+            weights, each = places.split(values.flatten(0, 1))
+            weights = (weights / len(each)).expand(len(mean), -1, -1).repeat(LEVELS, 1, 1)
+            found.append(acquisition.mean_of_worst(each.flatten(0, 1), weights.flatten(0, 1), share))
         return found
-
-
-class Expected(NamedTuple):
-    """What is expected of an outcome."""
-
-    mean: Tensor  # (m,)
-    variance: Tensor  # (m,)
-    execution: Tensor  # (m,) the part of the variance that comes from what is done
 
 
 def _merits(means: Sequence[Tensor], aims: Sequence[float | None]) -> Tensor:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
@@ -16,18 +17,22 @@ from bomi.space.numbers import SMALLEST, plain_number, unwrapped
 
 # Words for "nobody knows", in the languages of many labs; a value of a category that is called so wins over them.
 UNKNOWN_WORDS = frozenset({
-    "", "?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "...", "…", "/", "na", "n/a", "n.a.", "n.a", "n. a.",
-    "nan", "<na>", "null", "nd", "n.d.", "n.d", "n. d.", "n/d", "nm", "n.m.", "n/m", "nr", "n.r.", "n.b.", "n.c.",
-    "k.a.", "k.a", "k. a.", "k/a", "s/d", "s.d.", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "pending",
-    "to be determined",
-    "missing", "unknown", "unk", "unk.", "lost", "not measured", "not recorded", "not known", "not determined",
-    "not available", "no data", "unbekannt", "fehlt", "verloren", "keine angabe", "keine daten", "nicht gemessen",
-    "nicht bestimmt", "inconnu", "inconnue", "perdu", "perdue", "manquant", "non mesuré", "non mesurée",
-    "non déterminé", "pas de données", "desconocido", "desconocida", "perdido", "perdida", "sin dato", "sin datos",
-    "no medido",
+    "", "?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "...", "…", "/", "na", "n/a", "n.a.", "n.a", "nan",
+    "<na>", "null", "nd", "n.d.", "n.d", "n/d", "nm", "n.m.", "n/m", "nr", "n.r.", "n.b.", "n.c.", "k.a.", "k.a",
+    "k/a", "s/d", "s.d.", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "pending", "to be determined", "missing",
+    "unknown", "unk", "unk.", "lost", "not measured", "not recorded", "not known", "not determined",
+    "not available", "no data", "not done", "not tested", "not run", "n.t.", "unbekannt", "fehlt", "verloren",
+    "keine angabe", "keine daten", "nicht gemessen", "nicht bestimmt", "nicht ermittelt", "nicht durchgeführt",
+    "nicht getestet", "n.g.", "o.a.", "inconnu", "inconnue", "perdu", "perdue", "manquant", "non mesuré",
+    "non mesurée", "non déterminé", "non réalisé", "non réalisée", "non testé", "non testée", "non disponible",
+    "pas de données", "desconocido", "desconocida", "perdido", "perdida", "sin dato", "sin datos", "no medido",
+    "no medida", "no determinado", "no determinada", "no realizado", "no realizada", "no disponible",
+    "no se midió", "no se determinó", "non compté", "nicht gezählt", "not counted",
 })  # fmt: skip
 PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ERROR_VALUE = re.compile(r"#(?:[^\W\d]|[/¡¿0 .])+[!?]|#n/?[avdk]", re.IGNORECASE)  # what a failed formula leaves
+
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
 def _ends(*values: object) -> list[float | None]:
@@ -128,7 +133,9 @@ def is_unknown(value: object) -> bool:
         return True
     if isinstance(value, str):
         word = value.strip().lower()
-        return word in UNKNOWN_WORDS or (word[:1] == "#" and _ERROR_VALUE.fullmatch(word) is not None)
+        if word in UNKNOWN_WORDS or (word[:1] == "#" and _ERROR_VALUE.fullmatch(word)):
+            return True
+        return ". " in word and word.replace(". ", ".") in UNKNOWN_WORDS  # k. A. is k.A.
     if isinstance(value, float | int):
         return value != value  # NaN differs from itself
     if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):  # the markers of pandas and NumPy
@@ -137,6 +144,19 @@ def is_unknown(value: object) -> bool:
     if isinstance(value, Decimal):
         return value.is_nan()
     return value is None or (isinstance(value, float) and math.isnan(value))  # None: NumPy's "not a time"
+
+
+def look(text: str) -> str:
+    """A word without regard to case, spaces and accents: `Oil ` looks like `oil`, and `Öl` like `Oel`.
+
+    >>> look("ÖL "), look("Oel"), look("toluène")
+    ('oel', 'oel', 'toluene')
+    """
+    folded = " ".join(text.split()).casefold()
+    if folded.isascii():
+        return folded
+    spelled = unicodedata.normalize("NFC", folded).translate(_UMLAUTS)
+    return "".join(mark for mark in unicodedata.normalize("NFD", spelled) if not unicodedata.combining(mark))
 
 
 def plain(text: str) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bomi.errors import SpaceError, shown
-from bomi.space.cells import number_text
+from bomi.space.cells import Known, number_text
 from bomi.space.numbers import SMALLEST, space_number
 
 
@@ -69,6 +69,17 @@ class Linear:
     def total(self, values: Mapping[str, float]) -> float:
         """The weighted sum of a setting."""
         return sum(coefficient * values[name] for name, coefficient in self.terms.items())
+
+    def given(self, values: Mapping[str, Known]) -> Linear | None:
+        """What it asks of its other parameters once some have a value; None if it has no others.
+
+        >>> print(Linear({"water": 1, "oil": 2}, max=500).given({"oil": 100}))
+        water <= 300
+        """
+        terms = {name: coefficient for name, coefficient in self.terms.items() if name not in values}
+        fixed = sum(coefficient * float(values[name]) for name, coefficient in self.terms.items() if name in values)
+        limits = {name: getattr(self, name) for name in ("min", "max", "equals")}
+        return Linear(terms, **{name: v - fixed for name, v in limits.items() if v is not None}) if terms else None
 
     @property
     def sum_text(self) -> str:

@@ -42,6 +42,7 @@ class _Number:
     step: float | None = field(default=None, kw_only=True)
     unit: str = field(default="", kw_only=True)
     default: float | None = field(default=None, kw_only=True)
+    measured: bool = field(default=False, kw_only=True, repr=False)  # learned from, never suggested
     decimals: int | None = field(default=None, kw_only=True, compare=False, repr=False)  # of what is suggested
 
     kind: ClassVar[str]
@@ -270,11 +271,6 @@ class Integer(_Number):
         return int(self.low) + index * int(self.step or 1)
 
 
-def _look(text: str) -> str:
-    """A word without regard to case and to spaces: `Oil ` and `OIL` look like `oil`."""
-    return " ".join(text.split()).casefold()
-
-
 @dataclass(frozen=True)
 class _Choice:
     """What Categorical and Ordinal share: a list of values, read by the way they are written."""
@@ -282,6 +278,7 @@ class _Choice:
     values: Sequence[Known]
     unit: str = field(default="", kw_only=True)
     default: Known | None = field(default=None, kw_only=True)
+    measured: bool = field(default=False, kw_only=True, repr=False)  # learned from, never suggested
 
     kind: ClassVar[str]
     noun: ClassVar[str]
@@ -319,7 +316,7 @@ class _Choice:
     def _by_look(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for index, value in enumerate(self.values):
-            found.setdefault(_look(cells.text(value)), []).append(index)
+            found.setdefault(cells.look(cells.text(value)), []).append(index)
         return found
 
     @property
@@ -343,7 +340,7 @@ class _Choice:
             text = cells.number_text(number)  # 2.0 and 2 are the same level
         if text in self._by_text:
             return self.values[self._by_text[text]]
-        alike = self._by_look.get(_look(text), ())
+        alike = self._by_look.get(cells.look(text), ())
         if unknown and not alike:
             return None
         if len(alike) == 1 and not unknown:
@@ -497,6 +494,8 @@ class Ordinal(_Choice):
 def _check_unit(parameter: Any) -> None:
     if not isinstance(parameter.unit, str):
         raise SpaceError(f"`unit` must be a text, but got {shown(parameter.unit)}", ("unit",))
+    if not isinstance(parameter.measured, bool):
+        raise SpaceError(f"`measured` must be True or False, but got {shown(parameter.measured)}", ("measured",))
 
 
 def _check_default(parameter: Any) -> None:
@@ -514,6 +513,21 @@ def _check_default(parameter: Any) -> None:
 
 
 Parameter: TypeAlias = Real | Integer | Categorical | Ordinal
+
+
+def Measured(*range_or_values: Any, **options: Any) -> Real | Categorical:  # noqa: N802  # it stands where Real does
+    """What is measured but cannot be set: a number between two bounds, or one of several values.
+
+    >>> Measured(20, 80, unit="%").measured, Measured(["Acme", "Bolt"]).range_text
+    (True, '{Acme, Bolt}')
+    """
+    if len(range_or_values) == 1:
+        return Categorical(range_or_values[0], measured=True, **options)
+    if len(range_or_values) != 2:
+        raise SpaceError(
+            f"Measured needs a low and a high bound, or a list of values, but got {shown(range_or_values)}"
+        )
+    return Real(*range_or_values, measured=True, **options)
 
 
 def _others(here: int, count: int) -> list[int]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomi.errors import SpaceError, shown
+from bomi.space import cells
 from bomi.space.cells import Cell, Known
 from bomi.space.linear import Linear
 from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
@@ -70,6 +71,8 @@ class Space:
         if not isinstance(constraints, Sequence) or isinstance(constraints, str):
             raise SpaceError(f"constraints must be a list of Linear, but got {shown(constraints)}", ("constraints",))
         self.constraints = tuple(constraints)
+        if len(self.measured) == len(made):
+            raise SpaceError("every parameter is measured: nothing can be set", ("parameters",))
         if self.polytope is not None:
             self.polytope.check()
 
@@ -94,6 +97,11 @@ class Space:
         return f"Space({dict(self.parameters)!r}{beside})"
 
     @cached_property
+    def measured(self) -> tuple[str, ...]:
+        """The parameters that are measured and cannot be set."""
+        return tuple(name for name, parameter in self.parameters.items() if parameter.measured)
+
+    @cached_property
     def columns(self) -> tuple[slice, ...]:
         """Each parameter's columns of the cube."""
         ends = np.cumsum([0, *(parameter.width for parameter in self.parameters.values())])
@@ -112,6 +120,27 @@ class Space:
     def to_unit(self, values: Mapping[str, Known]) -> Array:
         """The place of a setting in the cube.  (d,)"""
         return np.array([u for name, p in self.parameters.items() for u in p.to_unit(values[name])])
+
+    def place(self, values: Mapping[str, Cell]) -> Array:
+        """The place of a setting in the cube as far as it is known, NaN elsewhere.  (d,)"""
+        return np.asarray(self.places([values])[0])
+
+    def places(self, settings: Sequence[Mapping[str, Cell]]) -> Array:
+        """The places of many settings, as far as they are known.  (m, d)"""
+        return self.table({name: [setting.get(name) for setting in settings] for name in self.names}, len(settings))
+
+    def table(self, columns: Mapping[str, Sequence[Cell]], count: int) -> Array:
+        """The places of many settings given by columns, as far as they are known.  (count, d)"""
+        found = np.full((count, self.dim), np.nan)
+        for (name, parameter), part in zip(self.parameters.items(), self.columns, strict=True):
+            column = [one if isinstance(one, Known) else None for one in columns.get(name, ())]
+            if isinstance(parameter, Real) and not parameter.log and column:
+                found[:, part] = parameter.places(np.array(column, dtype=float))
+            elif column:
+                known: dict[Cell, list[float]] = {one: parameter.to_unit(one) for one in column if one is not None}
+                blank = [np.nan] * parameter.width
+                found[:, part] = [known.get(one, blank) for one in column]
+        return found
 
     def from_unit(self, place: Array) -> dict[str, Known]:
         """The setting at a place of the cube."""
@@ -135,6 +164,20 @@ class Space:
         """Positions of [0, 1]^p, one for each parameter, as admissible places of the cube.  (..., p) -> (..., d)"""
         return np.concatenate([p.expand(places[..., j]) for j, p in enumerate(self.parameters.values())], axis=-1)
 
+    def rest(self, given: Mapping[str, Known]) -> Space:
+        """What is left to set once some parameters have a value; what they leave of the constraints still holds."""
+        known = (*given, *self.measured)
+        left = {name: parameter for name, parameter in self.parameters.items() if name not in known}
+        if not left:
+            raise SpaceError("every parameter that can be set is given: nothing is left to choose")
+        said = ", ".join(f"{name} = {cells.text(value)}" for name, value in given.items())
+        if broken := self.broken(given):
+            raise SpaceError(f"{said} breaks the constraint {broken[0]}")
+        try:
+            return Space(left, constraints=[one for each in self.constraints if (one := each.given(given))])
+        except SpaceError as error:
+            raise SpaceError(f"with {said}, {error}") from None
+
     # --- constraints -----------------------------------------------------------------------------------------------
 
     @cached_property
@@ -157,6 +200,11 @@ class Space:
                     raise SpaceError(
                         f"the constraint {constraint} speaks of {name!r}, which is no number but one of "
                         f"{parameter.range_text}",
+                        ("constraints", place, "terms", name),
+                    )
+                if parameter.measured:
+                    raise SpaceError(
+                        f"the constraint {constraint} speaks of {name!r}, which is measured: nobody can keep it",
                         ("constraints", place, "terms", name),
                     )
                 axes[name] = parameter.axis(name)

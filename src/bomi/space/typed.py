@@ -23,7 +23,8 @@ _SPACES = " '’\u00a0\u2009\u202f"  # thousands may stand apart by these, whate
 _SIGNS = str.maketrans({
     "\N{MINUS SIGN}": "-", "﹣": "-", "－": "-", "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2007": " ",
     "，": ",", "．": ".", "＜": "<", "＞": ">", "～": "~", "∼": "~", "≈": "~", "≃": "~", "≅": "~", "％": "%",
-    "⩽": "≤", "⩾": "≥", **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
+    "⩽": "≤", "⩾": "≥", "½": " 1/2", "⅓": " 1/3", "⅔": " 2/3", "¼": " 1/4", "¾": " 3/4", "⅛": " 1/8",
+    **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
 })  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _LESS = r"<=?|≤|=<|less than|below|under|at most|up to|max\.?|unter|bis zu|weniger als|höchstens|kleiner als|" \
@@ -32,26 +33,32 @@ _MORE = r">=?|≥|=>|more than|above|over|at least|min\.|über|mehr als|mindeste
     r"supérieur à|au moins|más de|mas de|superior a|al menos"  # fmt: skip
 _ABOUT = r"~|ca\.?|c\.|circa|approx\.?|approximately|about|around|roughly|est\.|etwa|ungefähr|ungef\.|rund|env\.|" \
     r"environ|aprox\.?|aproximadamente|unos|alrededor de"  # fmt: skip
+_OR_LESS = r"max\.?|maximum|or less|oder weniger|ou moins|o menos"
+_OR_MORE = r"\+|or more|oder mehr|ou plus|o más"
 _BETWEEN = r"between|zwischen|entre|von|from|de"
 _PREFIX = re.compile(
     rf"(?:(?P<less>{_LESS})|(?P<more>{_MORE})|(?P<about>{_ABOUT})|(?P<between>{_BETWEEN}))\s*(?=[\d.,+\-$€£¥])",
     re.IGNORECASE,
 )
+_SUFFIX = re.compile(rf"(?<=[\w%.])\s*(?:(?P<less>{_OR_LESS})|(?P<more>{_OR_MORE}))$", re.IGNORECASE)
 _RANGE = r"-|–|—|‒|―|\.\.+|…|to|bis|à|a|hasta"
 _JOINED = re.compile(
     rf"(?P<unit>[^\d±]*?)\s*(?:(?P<pm>±|\+/-|\+-|\+/–|\+ ?/ ?- ?)|(?P<range>{_RANGE})|(?P<and>and|und|et|y|e))"
     r"\s*(?=[\d.,+\-])",
     re.IGNORECASE,
 )
+_DASH = re.compile(r"^[–—‒](?=\d)")  # typed for a minus sign
 _CONCISE = re.compile(r"\((\d+)\)\s*")
 _BRACKETED = re.compile(r"\(([^()]*(?:±|\+/?-)[^()]*)\)\s*(\S*)")
 _DATE = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?: \d\d:\d\d.*)?|\d{1,2}[-. ][A-Za-zäé]{3,4}\.?|[A-Za-zäé]{3,4}[-. ]\d{1,2}"
 )
 _ROOM = re.compile(
-    r"r\.?t\.?|room ?temp(?:erature|\.)?|raumtemp(?:eratur|\.)?|ambient|temp\.? ambiante|t\.? amb(?:iente)?\.?",
+    r"r\.? ?t\.?|t\.? ?a\.?|room ?temp(?:erature|\.)?|raumtemp(?:eratur|\.)?|ambient|ambiante|ambiente|"
+    r"t(?:emp(?:érature|eratura)?)?\.? ?amb(?:iante|iente)?\.?",
     re.IGNORECASE,
 )
+_FRACTION = r"(?:(?P<ones>\d+) )?(?P<above>\d+)/(?P<below>2|3|4|8|16|32|64)(?![\d/.,])"  # of an inch, of a cup
 _CURRENCY = re.compile(r"(?:US)?[$€£¥]\s*")
 
 
@@ -76,21 +83,25 @@ class Marks:
         if self.thousands:
             groups += [rf"[1-9]\d{{0,2}}(?:{apart}\d{{3}})+(?!\d)", rf"[1-9]\d?(?:{apart}\d\d)+{apart}\d{{3}}(?!\d)"]
         whole = "|".join([*groups, r"\d+"])
+        power = r"\s*(?:\^|\*\*)\s*\(?(?P<{0}power>[+-]?\d+)\)?|(?P<{0}superscript>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)"
         return re.compile(
-            rf"[+-]?\s?(?P<digits>(?:{whole})(?:{mark}(?![.]\D*\d)\d*)?|{mark}\d+)"
-            r"(?:[eE](?P<exponent>[+-]?\d+)|\s*[×x*·]\s*10(?:\s*(?:\^|\*\*)\s*\(?(?P<power>[+-]?\d+)\)?"
-            r"|(?P<superscript>[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+)|(?P<bare>[+-]\d+)))?"
+            rf"[+-]?\s?(?:10(?:{power.format('only_')})|{_FRACTION}|"
+            rf"(?P<digits>(?:{whole})(?:{mark}(?![.]\D*\d)\d*)?|{mark}\d+)"
+            rf"(?:[eE](?P<exponent>[+-]?\d+)|\s*[×x*·]\s*10(?:{power.format('')}|(?P<bare>[+-]\d+)))?)"
         )
 
     def value(self, match: re.Match[str]) -> float:
         """The number that `number` matched."""
-        digits = match["digits"]
+        sign = -1.0 if match[0].lstrip().startswith("-") else 1.0
+        if match["below"]:
+            return sign * (int(match["ones"] or 0) + int(match["above"]) / int(match["below"]))
+        digits = match["digits"] or "1"
         for space in _SPACES:
             digits = digits.replace(space, "")
         digits = (digits.replace(self.thousands, "") if self.thousands else digits).replace(self.decimal, ".")
-        power = match["exponent"] or match["power"] or (match["superscript"] or "").translate(_SUPERSCRIPTS)
-        number = float(f"{digits}e{power or match['bare'] or 0}")
-        return -number if match[0].lstrip().startswith("-") else number
+        kinds = ("exponent", "power", "superscript", "bare", "only_power", "only_superscript")
+        power = next((match[kind].translate(_SUPERSCRIPTS) for kind in kinds if match[kind]), "0")
+        return sign * float(f"{digits}e{power}")
 
 
 STRICT = Marks()  # of a text without a table around it
@@ -132,6 +143,7 @@ def read(text: str, marks: Marks = STRICT, unit: str = "") -> Reading:
     if is_unknown(text):
         return Reading(None, UNKNOWN if text.strip() not in ("", "?") else PLAIN)
     clean = " ".join(text.translate(_SIGNS).split()).removeprefix("'").strip('"').strip()
+    clean = _DASH.sub("-", clean)
     if bracketed := _BRACKETED.fullmatch(clean):
         clean = f"{bracketed[1]} {bracketed[2]}".rstrip()
     try:
@@ -153,7 +165,9 @@ def _read(clean: str, marks: Marks, unit: str) -> Reading | None:
     text = clean.removesuffix("?").rstrip() if about else clean
     prefix = _PREFIX.match(text)
     text = text[prefix.end() :] if prefix else text
-    kind = prefix.lastgroup if prefix else ""
+    suffix = None if prefix else _SUFFIX.search(text)
+    text = text[: suffix.start()] if suffix else text
+    kind = prefix.lastgroup if prefix else suffix.lastgroup if suffix else ""
     about = about or kind == "about"
     currency = _CURRENCY.match(text)
     text = text[currency.end() :] if currency else text
@@ -161,6 +175,8 @@ def _read(clean: str, marks: Marks, unit: str) -> Reading | None:
     if first is None:
         return None
     number, rest = marks.value(first), text[first.end() :]
+    if first["below"] and (int(first["above"]) >= int(first["below"]) or not (rest.strip() or unit)):
+        return None  # 1/2 of something is a number, 1/2 alone may be a date or a ratio
     plain_number(number)
     if currency:
         rest = rest + currency[0].strip() if not rest.strip() else rest

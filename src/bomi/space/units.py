@@ -42,6 +42,7 @@ _KINDS: dict[str, dict[str, float]] = {
         "Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "MPa|N/mm2|N/mm²": 1e6, "GPa": 1e9, "bar": 1e5, "mbar": 1e2, "atm": 101325.0,
         "Torr|mmHg|mm Hg": 101325 / 760, "mTorr": 101325 / 760e3, "psi": 6894.757293168, "ksi": 6894757.293168,
     },
+    "viscosity": {"Pa s|Pa.s|Pa·s|Pa*s|Pas": 1.0, "mPa s|mPa.s|mPa·s|mPa*s|mPas|cP": 1e-3, "P|poise": 0.1},
     "amount": {"mol": 1.0, "mmol": 1e-3, "µmol": 1e-6, "nmol": 1e-9, "kmol": 1e3},
     "concentration": {"M|mol/L|mol/l": 1.0, "mM|mmol/L|mmol/l": 1e-3, "µM": 1e-6, "nM": 1e-9},
     "share": {"%|pct|percent|Prozent": 1e-2, "‰": 1e-3, "ppm": 1e-6, "ppb": 1e-9},
@@ -50,13 +51,14 @@ _KINDS: dict[str, dict[str, float]] = {
     "share of amount": {"mol%|mol-%|mol %|mol.%": 1.0},
     "share of atoms": {"at%|at.%|at-%|at %|at. %": 1.0},
     "energy": {"J": 1.0, "mJ": 1e-3, "kJ": 1e3, "MJ": 1e6, "cal": 4.184, "kcal": 4184.0, "eV": 1.602176634e-19,
-               "keV": 1.602176634e-16, "Wh": 3600.0, "kWh": 3.6e6},
+               "keV": 1.602176634e-16, "Wh": 3600.0, "kWh": 3.6e6,
+               "ft-lb|ft lb|ft·lb|ft-lbf|ft·lbf|ft.lb": 1.3558179483314},
     "power": {"W": 1.0, "mW": 1e-3, "kW": 1e3, "MW": 1e6},
     "voltage": {"V": 1.0, "mV": 1e-3, "kV": 1e3},
     "current": {"A": 1.0, "mA": 1e-3, "µA": 1e-6, "nA": 1e-9},
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
     "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
-    "rotation": {"rpm|r/min|rev/min|U/min|1/min|min-1|min⁻¹|min^-1|tr/min|t/min|/min": 1.0},
+    "rotation": {"rpm|r/min|rev/min|U/min|1/min|min-1|min⁻¹|min^-1|tr/min|t/min|/min": 1.0, "krpm|k rpm": 1e3},
     "angle": {"°|deg": 1.0, "rad": 57.29577951308232},
     "resistance": {"Ω|ohm|ohms": 1.0, "kΩ|kohm": 1e3, "mΩ|mohm": 1e-3, "MΩ": 1e6},
     "gas flow": {"sccm": 1.0, "slm": 1e3},
@@ -69,6 +71,9 @@ _KINDS: dict[str, dict[str, float]] = {
     "francs": {"CHF": 1.0},
     "yen": {"¥|JPY": 1.0},
     "multiples": {"×": 1.0},
+    "counts": {"k": 1e3, "Mio|Mio.|Mill.|million|millions|Millionen|millón|millones": 1e6,
+               "Mrd|Mrd.|Milliarden|milliard|milliards|billion|billions": 1e9},
+    "spoons and cups": {"tsp|teaspoon|teaspoons|TL": 1.0, "tbsp|tablespoon|tablespoons|EL": 3.0, "cup|cups": 48.0},
     "equivalents": {"eq|equiv|eq.|equiv.|Äq.": 1.0},
     "turns": {"cycles|cycle|Zyklen|passes|pass|Durchgänge|ciclos": 1.0},
     "pieces": {"pcs|pc|Stk|Stück|units|unit|pieces": 1.0},
@@ -90,6 +95,7 @@ _HEADER = (
     re.compile(r"(?P<name>.*?[^\s_])[_\s]+(?P<unit>[^\s_]+)"),
     re.compile(r"(?P<name>[^/]+)/(?P<unit>\S+)"),
 )
+_COUNTED = re.compile(r"(?:cells|zellen|cellules|células|cfu|kbe|ufc|copies|particles|counts?|number)$", re.IGNORECASE)
 
 _STEMS = {  # what a column measures whose name ends in a short unit
     "time": "time|zeit|dauer|duration|temps|durée|tiempo|hold|soak|age",
@@ -139,7 +145,8 @@ def find(text: str) -> Unit | None:
     """The unit of a name, None if there is no such unit in the table."""
     exact, folded = _table()
     name = normalized(text)
-    for spelled in (name, name.rstrip(".")):
+    micro = "µ" + name[1:] if name[:1] == "u" and len(name) > 1 else name  # typed without the Greek letter
+    for spelled in (name, micro, name.rstrip(".")):
         if spelled in exact:
             return exact[spelled]
         if len(spelled) > 1 and len(meant := folded.get(spelled.casefold(), set())) == 1:
@@ -196,6 +203,8 @@ def in_header(name: str) -> str:
     if suffix and (unit := find(suffix["unit"])) and _may_be_suffix(suffix["name"], suffix["unit"], unit):
         return normalized(suffix["unit"])
     if over and (unit := find(over["unit"])):  # T/°C has a unit, mm/s is one
+        if _COUNTED.search(over["name"]):
+            return ""  # cells/mL is a unit itself
         symbol = len(over["name"]) == 1 and unit.kind in ("temperature", "time", "pressure")
         return normalized(over["unit"]) if symbol or not find(over["name"]) else ""
     return ""

@@ -15,8 +15,8 @@ from bomi.space.cells import Cell, Interval, Known, Normal
 from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
-    from bomi.analysis.insight import Slice, Surface
-    from bomi.results import Prediction
+    from bomi.analysis.insight import Placed, Slice, Surface
+    from bomi.results import Prediction, Validation
     from bomi.workflow import Gap
 
 CONFIG = {"displayModeBar": False, "responsive": True}
@@ -153,28 +153,39 @@ def shown_cell(cell: Cell) -> str:
     return "unknown" if cell is None else cells.text(cell)
 
 
-def fit_figure(
-    experiments: Experiments, objective: Objective, fitted: Sequence[tuple[int, float, float]]
-) -> dict[str, Any]:
-    """What is expected of rows against what was measured, with the line on which both are the same."""
+def validation(experiments: Experiments, objective: Objective, found: Validation) -> dict[str, Any]:
+    """What is expected of each row from all others against what was measured, with 90 % intervals."""
     rows = dict(_numbered(experiments))
-    pairs = [(number, rows[number], mean, sd) for number, mean, sd in fitted if number in rows]
-    measured = [row.outcomes[objective.name] for _, row, _, _ in pairs]
-    ends = [min(*measured, *(mean for _, _, mean, _ in pairs)), max(*measured, *(mean for _, _, mean, _ in pairs))]
+    measured, mean = found.measured.tolist(), found.mean.tolist()
+    ends = [min(*measured, *mean), max(*measured, *mean)]
     line = {
-        "type": "scatter", "mode": "lines", "x": ends, "y": ends, "hoverinfo": "skip",
+        "type": "scatter", "mode": "lines", "name": "as measured", "x": ends, "y": ends, "hoverinfo": "skip",
         "line": {"color": VERMILION, "width": 1.6, "dash": "dash"},
     }  # fmt: skip
-    points = {
-        "type": "scatter", "mode": "markers", "x": measured, "y": [mean for _, _, mean, _ in pairs],
-        "error_y": {"type": "data", "array": [sd for _, _, _, sd in pairs], "color": BLUE, "thickness": 1, "width": 0},
-        "text": [_told(experiments, number, row) for number, row, _, _ in pairs], "marker": {"size": 8, "color": BLUE},
-        "hovertemplate": "<b>measured %{x}, expected %{y:.4g}</b><br>%{text}<extra></extra>",
-    }  # fmt: skip
+    points = []
+    for complete, title in ((True, "every input known"), (False, "some input missing")):
+        some = [i for i, number in enumerate(found.rows) if rows[number].complete is complete]
+        up, down = (abs(end - found.mean)[some].tolist() for end in (found.high, found.low))
+        points.append(
+            {
+                "type": "scatter", "mode": "markers", "name": title,
+                "x": [measured[i] for i in some], "y": [mean[i] for i in some], "marker": _marker(complete),
+                "error_y": {
+                    "type": "data", "array": up, "arrayminus": down, "color": BLUE, "thickness": 1, "width": 0,
+                },
+                "text": [_told(experiments, found.rows[i], rows[found.rows[i]]) for i in some],
+                "hovertemplate": "<b>measured %{x}, expected %{y:.4g}</b><br>%{text}<extra></extra>",
+            }
+        )  # fmt: skip
     name = with_unit(objective.name, objective.unit)
     return {
-        "data": [line, points],
-        "layout": layout(xaxis={"title": _title(f"measured {name}")}, yaxis={"title": _title(f"expected {name}")}),
+        "data": [line, *points],
+        "layout": layout(
+            showlegend=True,
+            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+            xaxis={"title": _title(f"measured {name}")},
+            yaxis={"title": _title(f"expected {name}")},
+        ),
         "config": CONFIG,
     }
 
@@ -185,15 +196,31 @@ def map_figure(
     parameters: Mapping[str, Parameter],
     outcome: str,
     setting: Mapping[str, Known],
+    rows: Sequence[Placed] = (),
+    *,
+    unsure: bool = False,
 ) -> dict[str, Any]:
-    """The expected outcome over two parameters, with the setting marked."""
+    """The expected outcome over two parameters, or how unsure it is, with the setting and the rows; gaps are smears."""
     across, up = names
+    z, colours = (one.sd, "Greys") if unsure else (one.mean, "Viridis")
+    known = [row for row in rows if row.known]
+    smears = [(x, y) for row in rows if not row.known for x, y in zip(row.across, row.up, strict=True)]
     data: list[dict[str, Any]] = [
         {
-            "type": "contour", "x": list(one.across), "y": list(one.up), "z": one.mean.tolist(),
-            "colorscale": "Viridis", "contours": {"coloring": "heatmap"}, "line": {"width": 0.6, "color": "#ffffff"},
+            "type": "contour", "x": list(one.across), "y": list(one.up), "z": z.tolist(),
+            "colorscale": colours, "contours": {"coloring": "heatmap"}, "line": {"width": 0.6, "color": "#ffffff"},
             "colorbar": {"title": {"text": safe(outcome), "side": "right"}, "thickness": 14},
             "hovertemplate": "%{x:.4g}, %{y:.4g}: %{z:.4g}<extra></extra>",
+        },
+        {
+            "type": "scatter", "mode": "markers", "x": [x for x, _ in smears], "y": [y for _, y in smears],
+            "hoverinfo": "skip", "marker": {"size": 4, "color": VERMILION, "opacity": 0.3},
+        },
+        {
+            "type": "scatter", "mode": "markers", "x": [row.across[0] for row in known],
+            "y": [row.up[0] for row in known], "text": [f"row {row.row}" for row in known],
+            "hovertemplate": "%{text}<extra></extra>",
+            "marker": {"size": 7, "color": "#ffffff", "line": {"color": "#222222", "width": 1}},
         },
         {
             "type": "scatter", "mode": "markers", "x": [setting[across]], "y": [setting[up]], "hoverinfo": "skip",
@@ -233,6 +260,7 @@ def slice_figure(
     limits: tuple[float, float],
     known: Sequence[tuple[Known, float]],
     outcome: str = "",
+    possible: tuple[float, float] = (-math.inf, math.inf),
 ) -> dict[str, Any]:
     """The expected outcome along one parameter, with bands of one and two standard deviations."""
     choice = not isinstance(parameter, Real | Integer)
@@ -249,14 +277,18 @@ def slice_figure(
         data.append(
             {
                 "type": "scatter", "mode": "markers", "x": values, "y": mean,
-                "error_y": {"type": "data", "array": [2 * s for s in sd], "color": BLUE, "thickness": 1.6, "width": 5},
+                "error_y": {
+                    "type": "data", "array": [min(2 * s, possible[1] - m) for m, s in zip(mean, sd, strict=True)],
+                    "arrayminus": [min(2 * s, m - possible[0]) for m, s in zip(mean, sd, strict=True)],
+                    "color": BLUE, "thickness": 1.6, "width": 5,
+                },
                 "marker": {"size": 8, "color": BLUE}, "hovertemplate": "%{x}: %{y:.4g}<extra></extra>",
             }
         )  # fmt: skip
     else:
         for times, opacity in ((2, 0.13), (1, 0.2)):
-            low = [m - times * s for m, s in zip(mean, sd, strict=True)]
-            high = [m + times * s for m, s in zip(mean, sd, strict=True)]
+            low = [max(m - times * s, possible[0]) for m, s in zip(mean, sd, strict=True)]
+            high = [min(m + times * s, possible[1]) for m, s in zip(mean, sd, strict=True)]
             data.append(
                 {
                     "type": "scatter", "mode": "lines", "x": values + values[::-1], "y": high + low[::-1],
@@ -297,10 +329,10 @@ def slice_figure(
     }
 
 
-def limits(slices: Sequence[Slice], known: Sequence[float]) -> tuple[float, float]:
+def limits(slices: Sequence[Slice], known: Sequence[float], possible: tuple[float, float]) -> tuple[float, float]:
     """One range of outcomes for all slices."""
-    low = min([float((one.mean - 2 * one.sd).min()) for one in slices] + list(known))
-    high = max([float((one.mean + 2 * one.sd).max()) for one in slices] + list(known))
+    low = min([max(float((one.mean - 2 * one.sd).min()), possible[0]) for one in slices] + list(known))
+    high = max([min(float((one.mean + 2 * one.sd).max()), possible[1]) for one in slices] + list(known))
     pad = 0.04 * (high - low or 1.0)
     return low - pad, high + pad
 

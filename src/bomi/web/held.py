@@ -39,7 +39,7 @@ def _type(session: Session, value: Mapping[str, Any]) -> None:
     desk, draft = session.desk, session.draft
     text = str(value["text"])
     seen = {str(name): str(cell) for name, cell in dict(value["seen"]).items()}
-    place = draft.place_of(Edit(int(value["number"]), seen, str(value["column"]), text))
+    place = draft.place_of(Edit(int(value["number"]), seen, str(value["column"]), text, draft.identity))
     if place is None:
         raise BomiError(f"the cell in column {value['column']!r}, or its row, is another one now")
     if draft.sheet.columns[str(value["column"])][place] != text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 from bomi import workflow as workflow
 from bomi.analysis import insight
 from bomi.campaign.snapshot import Snapshot, assess
-from bomi.errors import BomiError
+from bomi.errors import BomiError, MethodError
+from bomi.report import report as make_report
+from bomi.results import Validation
 from bomi.space.cells import Known
 
 Progress = Callable[[str], None]
@@ -46,6 +49,34 @@ def overview(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) ->
     return workflow.overview(_study(version, progress))
 
 
+def trust(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[Validation]:
+    """Every row predicted from all others."""
+    return workflow.validations(_study(version, progress))
+
+
+def prospects(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> str:
+    """Whether to go on, in one line; nothing where that cannot be said."""
+    loaded = _study(version, progress)
+    if len(loaded.campaign.objectives) > 1:
+        return ""
+    try:
+        return workflow.prospects(loaded)[1]
+    except MethodError:
+        return ""
+
+
+def report(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> str:
+    """The report, as one page of HTML."""
+    return make_report(_study(version, progress), done=lambda what: progress(f"writing the report, {what}"))
+
+
+def look(
+    version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], *, progress: Progress
+) -> list[workflow.Look]:
+    """What to expect of a setting of one's own."""
+    return workflow.look(_study(version, progress), dict(items))
+
+
 def slices(
     version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], outcome: str, *, progress: Progress
 ) -> tuple[list[insight.Slice], Any]:
@@ -62,15 +93,22 @@ def surface(
     outcome: str,
     *,
     progress: Progress,
-) -> insight.Surface:
-    """One outcome over two parameters, the others as in a setting."""
-    return insight.surface(_study(version, progress).optimizer, dict(items), across, up, outcome=outcome)
+) -> tuple[insight.Surface, list[insight.Placed]]:
+    """One outcome over two parameters, the others as in a setting; and the rows, by line number."""
+    loaded = _study(version, progress)
+    found = insight.surface(loaded.optimizer, dict(items), across, up, outcome=outcome)
+    rows = insight.placed(loaded.optimizer, across, up, outcome=outcome)
+    return found, [replace(one, row=loaded.experiments.numbers[one.row]) for one in rows]
 
 
 JOBS: Mapping[str, Callable[..., Any]] = {
     "suggest": suggest,
     "gaps": gaps,
     "overview": overview,
+    "trust": trust,
+    "prospects": prospects,
+    "report": report,
+    "look": look,
     "slices": slices,
     "surface": surface,
 }

@@ -97,6 +97,35 @@ def serve(
     )
 
 
+def serve_api(
+    folder: Path, *, host: str = "127.0.0.1", port: int | None = None, workers: int = 2, say: Callable[[str], None]
+) -> None:
+    """Serve the campaigns of a folder to programs until it is interrupted."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn
+    except ImportError:
+        raise BomiError("it needs FastAPI and uvicorn: pip install 'bomi[web]'") from None
+    from bomi.web.api import make_app
+    from bomi.web.security import is_loopback
+    from bomi.web.tokens import own_token
+
+    if not folder.is_dir():
+        raise BomiError(f"there is no folder {folder}; make it first")
+    port, token = _free_port(host, port), own_token()
+    say(f"campaigns of {folder} at http://{_reachable(host)}:{port}/campaigns, described at /docs (Ctrl+C ends it)")
+    say(f"every request needs the header: Authorization: Bearer {token}")
+    if not is_loopback(host):
+        say(f"beware: bound to {host}, it can be reached by other machines, and over plain HTTP")
+    uvicorn.run(
+        make_app(folder.resolve(), token, workers),
+        host=host,
+        port=port,
+        log_level="warning",
+        timeout_graceful_shutdown=5,
+    )
+
+
 def _check_folder(table: Path) -> None:
     if not table.is_dir() and not table.resolve().parent.is_dir():
         raise BomiError(f"there is no folder {table.resolve().parent}")

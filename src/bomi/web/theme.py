@@ -146,6 +146,11 @@ def key(kind: str, text: str) -> None:
         ui.label(text)
 
 
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def count(number: int, word: str) -> str:
     """So many of something."""
     return f"{number} {word}" + ("" if number == 1 else "s")

@@ -197,7 +197,7 @@ class Grid:
         self._shape = shape
         found = []
         sheet = draft.sheet
-        for place in continued(self._sheet, sheet) if self._sheet else [None] * len(sheet.rows):
+        for place in continued(self._sheet, sheet, draft.identity) if self._sheet else [None] * len(sheet.rows):
             if place is None:
                 self._made += 1
             found.append(f"r{self._made}" if place is None else shown[place])

@@ -18,6 +18,7 @@ from bomi.web.views.start import missing
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
+    from bomi.results import Validation
     from bomi.workflow import Gap
 
 
@@ -59,7 +60,10 @@ class HomeView(View):
         with theme.block("pair"):
             self.best(experiments)
             self.next(experiments)
+        self.trust(experiments)
+        self.go_on(experiments)
         self.look_up(experiments)
+        self.report(experiments)
 
     def update(self) -> None:
         """Something changed: draw it anew, unless it is the same here."""
@@ -173,6 +177,65 @@ class HomeView(View):
                 ui.label("No row awaits its outcome.").classes("soft")
             ui.element("div").classes("grow")
             theme.button("Suggest next", lambda: self.go("suggest"), icon="auto_awesome", primary=True)
+
+    def trust(self, experiments: Experiments) -> None:
+        """Whether the model can be trusted, once it is known."""
+        if not any(row.outcomes for row in experiments.rows):
+            return
+        with theme.sheet():
+            theme.heading("Can it be trusted?")
+            place = ui.element("div").classes("stack")
+        self.judge(place)
+
+    def judge(self, place: ui.element) -> None:
+        """Compute the validation, unless that has been done."""
+        compute(self.session, place, "trust", show=self.show_trust, again=lambda: self.judge(place))
+
+    def show_trust(self, found: Sequence[Validation]) -> None:
+        """A sentence for each outcome."""
+        if not found:
+            ui.label("There is no model to judge yet: more rows with an outcome are needed.").classes("soft")
+        for one in found:
+            ui.label(theme.sentence(one.sentence))
+
+    def go_on(self, experiments: Experiments) -> None:
+        """Whether to go on, once that is known; of one outcome."""
+        if len(experiments.campaign.objectives) > 1 or not any(row.outcomes for row in experiments.rows):
+            return
+        with theme.sheet():
+            theme.heading("Go on or stop?")
+            place = ui.element("div").classes("stack")
+        self.foresee(place)
+
+    def foresee(self, place: ui.element) -> None:
+        """Compute the prospects, unless that has been done."""
+        compute(self.session, place, "prospects", show=self.show_prospects, again=lambda: self.foresee(place))
+
+    def show_prospects(self, advice: str) -> None:
+        """One line."""
+        ui.label(theme.sentence(advice) if advice else "There is no model yet that could say.")
+
+    def report(self, experiments: Experiments) -> None:
+        """A button that makes the report, and gives it to the browser."""
+        if not any(row.outcomes for row in experiments.rows):
+            return
+        with theme.sheet():
+            theme.heading("Report")
+            ui.label(
+                "One page for the group meeting: the question, the data, what is believed and how far, what to do next."
+            ).classes("soft")
+            place = ui.element("div").classes("stack")
+            with place:
+                theme.button("Make the report", lambda: self.write(place), icon="description")
+
+    def write(self, place: ui.element) -> None:
+        """Compute the report, and offer it."""
+        name = f"{self.session.snapshot.table.stem} report.html"
+
+        def show(text: str) -> None:
+            theme.button("Download the report", lambda: ui.download.content(text, name), icon="download", primary=True)
+
+        compute(self.session, place, "report", show=show, again=lambda: self.write(place))
 
     def look_up(self, experiments: Experiments) -> None:
         """The gap that is most worth looking up, once it is known."""

@@ -18,7 +18,7 @@ from bomi.web.views.slices import Slices
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
-    from bomi.analysis.insight import Importance
+    from bomi.analysis.sensitivity import Importance
     from bomi.campaign import Experiments
     from bomi.workflow import Overview, Recommendation
 
@@ -62,10 +62,15 @@ class ProgressView(View):
         self.found, self.experiments = found, experiments
         outcomes = experiments.campaign.outcomes
         self.outcome = self.outcome if self.outcome in outcomes else outcomes[0]
+        for one in found.validations.values():
+            if one.doubt:
+                theme.note(theme.sentence(one.doubt), icon="help_outline")
         if len(outcomes) == 1:
             self.best(found.recommended[0])
         else:
             self.trade_offs(found.recommended)
+        self.equipment()
+        if len(outcomes) > 1:
             with theme.block("line"):
                 ui.label("Below:").classes("soft")
                 chosen = ui.toggle(list(outcomes), value=self.outcome).props("no-caps unelevated dense")
@@ -90,13 +95,25 @@ class ProgressView(View):
                 theme.facts(self.settings(one.recorded))
             with theme.sheet():
                 theme.heading("Recommended setting")
-                for _, text in theme.expected(campaign, best.predicted):
+                for _, text in theme.expected(campaign, best.as_done or best.predicted):
                     ui.label(text).classes("big")
                     ui.label("expected, given all rows and their gaps").classes("soft small")
+                for _, text in theme.expected(campaign, best.predicted) if best.as_done else ():
+                    ui.label(f"of asking for it; {text} if it is done exactly").classes("soft small")
                 if best.setting is not None:
                     theme.facts(self.settings(best.setting))
                 if best.note:
                     ui.label(best.note[:1].upper() + best.note[1:] + ".").classes("soft small")
+
+    def equipment(self) -> None:
+        """What it makes of requests, the parameter whose control is worth most first."""
+        if not self.found.equipment:
+            return
+        with theme.sheet():
+            theme.heading("Equipment")
+            for said in self.found.equipment:
+                ui.label(theme.sentence(said))
+            ui.label("Suggestions and the recommended setting allow for it.").classes("soft small")
 
     def trade_offs(self, choices: Sequence[Recommendation]) -> None:
         """The best trade-offs between several outcomes: a figure of two of them, and the settings."""
@@ -127,7 +144,7 @@ class ProgressView(View):
     def trade_off(self, place: int, one: Recommendation, names: Sequence[str]) -> None:
         """One of them, with the row that came nearest to it."""
         campaign, best = self.experiments.campaign, one.best
-        told = dict([*theme.expected(campaign, best.predicted), *self.settings(best.setting or {})])
+        told = dict([*theme.expected(campaign, best.as_done or best.predicted), *self.settings(best.setting or {})])
         nearest = ", ".join(text for _, text in theme.seen(campaign, best.seen))
         with ui.element("tr"):
             theme.text_as("th", str(place)).props("scope=row")
@@ -135,8 +152,8 @@ class ProgressView(View):
                 theme.text_as("td", told.get(name, "–"))
             theme.text_as("td", f"{nearest}: {self.called(one)}" + (f"; {best.note}" if best.note else ""), "soft")
             with ui.element("td"):
-                if best.setting is not None and best.predicted is not None:
-                    look = theme.button("Look around it", partial(self.around, dict(best.setting)), icon="explore")
+                if one.around is not None and best.predicted is not None:
+                    look = theme.button("Look around it", partial(self.around, dict(one.around)), icon="explore")
                     look.props("flat dense no-wrap", remove="outline")
 
     def around(self, setting: dict[str, Known]) -> None:
@@ -169,35 +186,45 @@ class ProgressView(View):
                 theme.export(figure, f"{objective.name} over time")
             if self.outcome in self.found.importance:
                 self.importance(self.found.importance[self.outcome])
-            middle = self.found.recommended[len(self.found.recommended) // 2].best
-            if self.outcome in self.found.slices and middle.setting is not None:
-                made = Slices(self.session, self.experiments, self.outcome, dict(middle.setting))
-                self.slices = made.build(self.found.slices[self.outcome], middle.predicted)
-            self.fit(objective)
+            middle = self.found.recommended[len(self.found.recommended) // 2]
+            if self.outcome in self.found.slices and middle.around is not None:
+                made = Slices(self.session, self.experiments, self.outcome, dict(middle.around))
+                self.slices = made.build(self.found.slices[self.outcome], middle.best.predicted)
+            self.trust(objective)
 
-    def fit(self, objective: Objective) -> None:
-        """What the model expects of each row beside what was measured."""
-        pairs = self.found.fitted.get(objective.name, [])
-        if len(pairs) < 3:
+    def trust(self, objective: Objective) -> None:
+        """What is expected of each row from all others, beside what was measured, and what that says of the model."""
+        found = self.found.validations.get(objective.name)
+        if found is None:
             return
         with theme.sheet():
-            theme.heading("Expected against measured")
+            theme.heading("Predicted against measured")
+            ui.label(theme.sentence(found.sentence))
+            if len(found.rows) < 3:
+                return
             ui.label(
-                "For the rows whose inputs are all known, by the model that has learned from them too: points far from "
-                "the line are rows that the model takes for noise, or that deserve a second look."
+                "Each row is predicted from all other rows, with a 90 % interval. Points far from the line deserve a "
+                "second look."
             ).classes("soft small")
-            figure = ui.plotly(figures.fit_figure(self.experiments, objective, pairs)).classes("plot")
+            figure = ui.plotly(figures.validation(self.experiments, objective, found)).classes("plot")
             figure.style("height: 340px").props["role"] = "img"
-            figure.props["aria-label"] = f"expected against measured {objective.name}"
-            theme.export(figure, f"{objective.name} expected against measured")
+            figure.props["aria-label"] = f"predicted against measured {objective.name}"
+            theme.export(figure, f"{objective.name} predicted against measured")
+
+    def doubt(self) -> None:
+        """The sentence about the model, while it is bad news."""
+        found = self.found.validations.get(self.outcome)
+        if found is not None and found.doubt:
+            theme.note(theme.sentence(found.doubt), icon="help_outline")
 
     def importance(self, found: Sequence[Importance]) -> None:
         """How much each parameter matters, as bars."""
         with theme.sheet():
             theme.heading("Which parameters matter")
+            self.doubt()
             ui.label(
-                f"The share of the variation of the expected {self.outcome} over the whole space that each parameter "
-                "accounts for: alone (dark), and with others (light)."
+                f"The share of the variation of {self.outcome} over the whole space that each parameter accounts for: "
+                "alone (dark), and with others (light); in brackets, between what and what the latter may be."
             ).classes("soft small")
             largest = max(max(one.total, one.alone) for one in found) or 1.0
             with ui.element("div").style(
@@ -210,4 +237,27 @@ class ProgressView(View):
                         ui.element("div").classes("share").style(f"width: {100 * alone / largest:.1f}%")
                         rest = max(one.total - alone, 0.0)
                         ui.element("div").classes("share more").style(f"width: {100 * rest / largest:.1f}%")
-                    ui.label(f"{one.alone:.0%} alone / {one.total:.0%} with others").classes("small")
+                    shares = f"{one.alone:.0%} alone / {one.total:.0%} with others"
+                    ui.label(f"{shares} ({one.low:.0%} to {one.high:.0%}): {one.verdict}").classes("small")
+            self.interactions()
+
+    def interactions(self) -> None:
+        """What two parameters do only together, as a small matrix."""
+        names, shares = self.experiments.campaign.space.names, self.found.interactions[self.outcome]
+        if len(names) < 2:
+            return
+        ui.label(f"What two parameters do to {self.outcome} only together:").classes("small")
+        with theme.block("scroll"), ui.element("table").classes("rows matrix"):
+            with ui.element("thead"), ui.element("tr"):
+                ui.element("td")
+                for title in names[:-1]:
+                    theme.text_as("th", title).props("scope=col")
+            with ui.element("tbody"):
+                for row, name in enumerate(names[1:], 1):
+                    with ui.element("tr"):
+                        theme.text_as("th", name).props("scope=row")
+                        for share in shares[row, :row]:
+                            shade = (
+                                f"background: color-mix(in srgb, {theme.BLUE} {min(100 * share, 45):.0f}%, transparent)"
+                            )
+                            theme.text_as("td", f"{share:.0%}").style(shade)

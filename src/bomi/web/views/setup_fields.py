@@ -95,12 +95,16 @@ class OutcomePart(Part):
 
     def build(self, remove: Callable[[], None]) -> OutcomePart:
         """Draw it."""
+        for key in ("low", "high", "was"):  # what was kept by an older version lacks them
+            self.texts.setdefault(key, "")
         name = self.texts["name"] or "a new outcome"
         with self.line(name):
             self.input("name", "Column of the outcome", suggest=True).classes("name")
             self.select("goal", "Goal", GOALS)
             self.input("target", "Value wanted")
             self.input("unit", "Unit")
+            self.input("low", "Smallest possible")
+            self.input("high", "Largest possible")
             self.removable(name, remove)
             self.message = ui.element("div").classes("whole")
         self.fit()

@@ -2,7 +2,7 @@
 
 A form is a mapping that JSON can hold, so that it can be kept while it is not saved:
 
-    outcomes     {key: {name, goal, target, unit}}
+    outcomes     {key: {name, was, goal, target, unit, low, high}}
     parameters   {key: {name, was, kind, low, high, values, scale, step, unit}}
     constraints  {key: {kind, low, high, terms: {parameter's key or name: coefficient}, was}}
     method, outside
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from bomi.space import cells
 Form = dict[str, Any]
 LISTED = 50  # columns from which they are ticked in a list, and nothing is guessed
 KNOWN = ("objective", "objectives", "parameters", "constraints", "method", "out_of_bounds")
+_OF_OUTCOME = {"name", "goal", "target", "unit", "range"}
 _OURS = {"range", "type", "step", "scale", "values", "unit"}
 
 
@@ -106,11 +108,16 @@ def form_of(document: Mapping[str, Any]) -> Form:
 
 def outcome(name: str, spec: Mapping[str, Any]) -> dict[str, str]:
     """The fields of one outcome."""
+    bounds = spec.get("range")
+    ends = [*(bounds if isinstance(bounds, list) else []), "", ""]
     return {
         "name": name,
         "goal": str(spec.get("goal", "maximize")),
         "target": _text(spec.get("target", "")),
         "unit": str(spec.get("unit", "")),
+        "low": _finite(ends[0]),
+        "high": _finite(ends[1]),
+        "was": name,
     }
 
 
@@ -157,7 +164,10 @@ def document_of(form: Form, before: Mapping[str, Any]) -> dict[str, Any]:
     """The document that the fields say; what the form does not know stays as it was before."""
     _check_names(form)
     made = {key: copy.deepcopy(value) for key, value in before.items() if key not in KNOWN}
-    wanted = {_name(one): _outcome(one) for one in form["outcomes"].values()}
+    before_by_name = {**_section(before, "objectives")}
+    if isinstance(single := before.get("objective"), Mapping):
+        before_by_name[str(single.get("name", ""))] = single
+    wanted = {_name(one): _outcome(one, before_by_name) for one in form["outcomes"].values()}
     if len(wanted) > 1:
         made["objectives"] = wanted
     else:
@@ -194,10 +204,16 @@ def _check_names(form: Form) -> None:
         raise FormError(*wrong)
 
 
-def _outcome(one: Mapping[str, str]) -> dict[str, Any]:
-    made: dict[str, Any] = {"goal": one["goal"]}
+def _outcome(one: Mapping[str, str], before: Mapping[str, Any]) -> dict[str, Any]:
+    """The section of one outcome; what the form does not know of it stays."""
+    spec = before.get(one.get("was", ""))
+    kept = {key: value for key, value in spec.items() if key not in _OF_OUTCOME} if isinstance(spec, Mapping) else {}
+    made: dict[str, Any] = {"goal": one["goal"], **kept}
     if one["goal"] == "target":
         made["target"] = number(one["target"])
+    low, high = (one.get(key, "").strip() for key in ("low", "high"))
+    if low or high:
+        made["range"] = [number(low) if low else -math.inf, number(high) if high else math.inf]
     return _with(made, "unit", one["unit"].strip())
 
 
@@ -256,7 +272,9 @@ def is_numeric(one: Mapping[str, str]) -> bool:
 
 
 FIELDS: Mapping[str, Mapping[Place, str]] = {
-    "outcomes": {("name",): "name", ("goal",): "goal", ("target",): "target", ("unit",): "unit"},
+    "outcomes": {
+        ("name",): "name", ("goal",): "goal", ("target",): "target", ("unit",): "unit", ("range",): "low",
+    },
     "parameters": {
         ("range", 0): "low", ("range", 1): "high", ("range",): "low", ("scale",): "scale", ("step",): "step",
         ("values",): "values", ("unit",): "unit", ("type",): "kind",
@@ -317,6 +335,11 @@ def number(text: object) -> Any:
     except ValueError:
         return typed
     return int(found) if found.is_integer() and "." not in typed and "e" not in typed.lower() else found
+
+
+def _finite(value: object) -> str:
+    """An end of a range; nothing where there is none."""
+    return "" if value in (-math.inf, math.inf) else _text(value)
 
 
 def _text(value: object) -> str:

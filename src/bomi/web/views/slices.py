@@ -96,7 +96,8 @@ class Slices:
         """Put slices into their figures, and say what they are of."""
         experiments = self.experiments
         outcomes = [row.outcomes[self.outcome] for row in experiments.rows if self.outcome in row.outcomes]
-        ends = figures.limits(found, outcomes)
+        possible = next(one.bounds for one in experiments.campaign.objectives if one.name == self.outcome)
+        ends = figures.limits(found, outcomes, possible)
         self.here.text = dict(theme.expected(experiments.campaign, predicted))[self.outcome]
         moved = self.setting != self.recommended
         self.title.text = "Around your own setting" if moved else "Around the recommended setting"
@@ -108,7 +109,7 @@ class Slices:
             )
             known = figures.known_points(experiments, one.parameter, self.outcome)
             figure = figures.slice_figure(
-                one, self.parameters[one.parameter], self.setting[one.parameter], ends, known, self.axis()
+                one, self.parameters[one.parameter], self.setting[one.parameter], ends, known, self.axis(), possible
             )
             self.plots[one.parameter].update_figure(figure)
 
@@ -178,6 +179,7 @@ class Slices:
                     self.up = ui.select(names, value=names[1], label="Up").props("outlined dense")
                     for one in (self.across, self.up):
                         one.style("min-width: 150px")
+                    self.unsure = ui.checkbox("How unsure it is")
                     theme.button("Draw", self.draw_map, icon="map")
             self.chart_place = ui.element("div").style("width: 100%")
 
@@ -187,11 +189,11 @@ class Slices:
         if across == up:
             self.session.say("Choose two different parameters.", bad=True)
             return
-        items = tuple(self.setting.items())
+        items, unsure = tuple(self.setting.items()), bool(self.unsure.value)
 
         async def run() -> None:
             try:
-                found = await self.session.compute("surface", items, across, up, self.outcome)
+                found, rows = await self.session.compute("surface", items, across, up, self.outcome)
             except BomiError as error:
                 self.session.say(str(error), bad=True)
                 return
@@ -199,11 +201,16 @@ class Slices:
                 return
             self.chart_place.clear()
             with self.chart_place:
-                shown = figures.map_figure(found, (across, up), self.parameters, self.axis(), dict(items))
+                title = f"standard deviation of {self.axis()}" if unsure else self.axis()
+                shown = figures.map_figure(
+                    found, (across, up), self.parameters, title, dict(items), rows, unsure=unsure
+                )
                 figure = ui.plotly(shown).classes("plot").style("height: 420px")
                 figure.props["role"] = "img"
-                figure.props["aria-label"] = f"expected {self.outcome} over {across} and {up}"
-                theme.export(figure, f"{self.outcome} over {across} and {up}")
+                what = "uncertainty of" if unsure else "expected"
+                figure.props["aria-label"] = f"{what} {self.outcome} over {across} and {up}"
+                theme.export(figure, f"{what} {self.outcome} over {across} and {up}")
+                ui.label("Circles are rows; orange dots are where a row with a gap may be.").classes("soft small")
 
         background_tasks.create(run())
 

@@ -10,11 +10,13 @@ from nicegui import background_tasks, ui
 
 from bomi.campaign import Campaign, append
 from bomi.campaign.draft import remove_row
+from bomi.campaign.run_sheet import run_sheet
 from bomi.data.observations import Row
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Asking, Suggested
 from bomi.web.views import View
+from bomi.web.views.own import Own
 from bomi.web.views.result import ResultDialog
 from bomi.web.views.results import ResultsDialog
 from bomi.web.views.waiting import needs, progress, there
@@ -46,6 +48,8 @@ class SuggestView(View):
             ui.label(
                 "Each suggestion takes the ones before it, and the rows that await their outcome, into account."
             ).classes("soft small")
+        if self.session.snapshot.campaign is not None:
+            Own(self.session, self.session.snapshot.campaign).build()
         self.results = ui.element("div").classes("stack")
         self.waiting = ui.element("div").classes("stack")
         self.show_results()
@@ -127,6 +131,8 @@ class SuggestView(View):
             with theme.note(text, icon="history"):
                 theme.button("Suggest again", self.ask, primary=True)
         left = suggested.left
+        if suggested.advices[left[0]].doubt:
+            theme.note(theme.sentence(suggested.advices[left[0]].doubt), icon="help_outline")
         with theme.block("line between"):
             theme.heading("Suggested" if len(left) > 1 else "Suggested experiment")
             with theme.block("line"):
@@ -158,6 +164,8 @@ class SuggestView(View):
                     ui.label(text).classes("big")
                     ui.label(f"expected {name}{self.beside_best(campaign, name, predicted)}").classes("soft small")
                     self.interval(campaign, name, predicted)
+            for name, text in theme.expected(campaign, advice.suggestion.as_done):
+                ui.label(f"As the equipment does it: {text} {name}").classes("soft small")
             theme.facts(self.beside_nearest(campaign, advice))
             said = reason or advice.why
             ui.label(said[:1].upper() + said[1:] + ".").classes("soft small")
@@ -169,7 +177,8 @@ class SuggestView(View):
         experiments, parameters = self.session.snapshot.experiments, campaign.space.parameters
         lines = dict(zip(experiments.numbers, experiments.rows, strict=True)) if experiments is not None else {}
         near = lines[advice.nearest].recorded if advice.nearest in lines else {}
-        told = []
+        chosen = advice.suggestion.candidate
+        told = [] if chosen is None else [("candidate", str(chosen))]
         for name, value in advice.suggestion.items():
             before = near.get(name)
             other = f"  (row {advice.nearest}: {theme.shown(before)})" if name in near and before != value else ""
@@ -199,7 +208,8 @@ class SuggestView(View):
         measured, one = self.measured(name), _of(predicted, name)
         if not measured:
             return
-        low, high = one.mean - 1.645 * one.sd, one.mean + 1.645 * one.sd
+        least, most = objective.bounds
+        low, high = max(one.mean - 1.645 * one.sd, least), min(one.mean + 1.645 * one.sd, most)
         start, end = min(*measured, low), max(*measured, high)
         width = (end - start) or 1.0
         best = max(measured, key=objective.merit)
@@ -259,8 +269,11 @@ class SuggestView(View):
         with self.waiting:
             with theme.block("line between"):
                 theme.heading("Waiting for a result")
-                if len(rows) > 1 and self.session.snapshot.editable:
-                    theme.button("Enter several results", lambda: ResultsDialog(self.session, campaign, rows))
+                with theme.block("line"):
+                    if any(row.pending for _, _, row in rows):
+                        theme.button("Run sheet", self.run_sheet, icon="print")
+                    if len(rows) > 1 and self.session.snapshot.editable:
+                        theme.button("Enter several results", lambda: ResultsDialog(self.session, campaign, rows))
             if not rows:
                 ui.label("No row awaits its outcome. Suggestions that you add to the table appear here.").classes(
                     "soft"
@@ -269,6 +282,12 @@ class SuggestView(View):
             with theme.block("cards"):
                 for place, number, row in rows:
                     self.waiting_card(campaign, place, number, row, kept)
+
+    def run_sheet(self) -> None:
+        """A page to print, with boxes for what was done and what came out."""
+        experiments = self.session.snapshot.experiments
+        if experiments is not None:
+            ui.download.content(run_sheet(experiments), f"{self.session.snapshot.table.stem} run sheet.html")
 
     def waiting_card(self, campaign: Campaign, place: int, number: int, row: Row, kept: Mapping[str, Any]) -> None:
         """A row that awaits its outcome."""

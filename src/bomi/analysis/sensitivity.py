@@ -1,0 +1,123 @@
+"""Which parameters matter, and which pairs of them: variance-based sensitivity, with its uncertainty.
+
+    f         an outcome as a function of the unit cube, uniform over it
+    A, B      two sets of m points; A_j is A with the parameter j as in B, A_jk with both
+    alone     S_j = 1 - E (f(B) - f(A_j))^2 / 2 Var f        what x_j explains by itself
+    total     T_j = E (f(A) - f(A_j))^2 / 2 Var f            what stays unexplained without x_j (Jansen 1999)
+    together  E (f(A) - f(A_j) - f(A_k) + f(A_jk))^2 / 4 Var f   what j and k do only together (Liu and Owen 2006)
+
+Nobody knows f. The shares are those of many functions drawn from the posterior, over worlds and hyper-parameters: where
+these disagree, what matters cannot be told yet. Nor can it where the model takes noise for a function: of what a model
+fails to predict, each parameter's total gets about half, whether it matters or not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.stats import qmc
+
+from bomi.model.gaussian_process import robust_cholesky
+from bomi.optimizer import Optimizer
+from bomi.results import Validation
+from bomi.space import Array
+
+MOST_POINTS = 1024  # at which a function is drawn
+POINTS = 512  # for the interactions, at which only the expected outcome is computed
+FUNCTIONS, FROM_WORLDS = 48, 8  # drawn in all, and from how many worlds
+MATTERS, HARDLY = 0.05, 0.15  # totals: more than the one at the lower end, less than the other at the upper end
+TOLD = ("matters", "hardly matters", "cannot be told")
+
+
+@dataclass(frozen=True)
+class Importance:
+    """The share of an outcome's variance over the whole space that a parameter explains, from 0 to 1."""
+
+    parameter: str
+    alone: float
+    total: float  # the median of what may be
+    low: float  # 5 % of the total
+    high: float  # 95 %
+    verdict: str  # one of TOLD
+
+
+def importance(optimizer: Optimizer, *, outcome: str | None = None) -> list[Importance]:
+    """How much each parameter matters, the largest total first; of several outcomes, the first unless named."""
+    space, p = optimizer.space, len(optimizer.space)
+    judged = optimizer.validation(outcome)
+    count = 2 ** int(np.log2(MOST_POINTS / (p + 2)))
+    A, B = _pairs(p, count, optimizer.seed)
+    blocks = [A, B, *(_exchanged(A, B, j) for j in range(p))]
+    f = _functions(optimizer, space.expand(np.concatenate(blocks)), outcome).reshape(-1, p + 2, count)
+    a, b, each = f[:, 0], f[:, 1], f[:, 2:]
+    variance = f[:, :2].reshape(len(f), -1).var(-1)  # (F,)
+    varies = variance > 1e-18 * max(float(np.abs(f).max()), 1e-300) ** 2
+    half = np.where(varies, 2 * variance, np.inf)[:, None]
+    alone = np.clip(1 - ((b[:, None] - each) ** 2).mean(-1) / half, 0, 1) * varies[:, None]
+    total = np.clip(((a[:, None] - each) ** 2).mean(-1) / half, 0, 1)
+    low, high = np.quantile(total, [0.05, 0.95], axis=0)
+    found = [
+        Importance(name, float(one), float(share), float(least), float(most), _verdict(least, most, judged))
+        for name, one, share, least, most in zip(
+            space.names, np.median(alone, 0), np.median(total, 0), low, high, strict=True
+        )
+    ]
+    return sorted(found, key=lambda one: -one.total)
+
+
+def _verdict(low: float, high: float, judged: Validation) -> str:
+    """What may be said of a parameter whose total lies between two ends."""
+    matters, hardly, unknown = TOLD
+    if not judged.trusted:
+        return unknown
+    if low > max(MATTERS, (1 - judged.explained) / 2):
+        return matters
+    return hardly if high < HARDLY else unknown
+
+
+def interactions(optimizer: Optimizer, *, outcome: str | None = None) -> Array:
+    """The share of the expected outcome's variance that each pair of parameters explains only together.  (p, p)"""
+    space, p = optimizer.space, len(optimizer.space)
+    A, B = _pairs(p, POINTS, optimizer.seed)
+    pairs = list(itertools.combinations(range(p), 2))
+    blocks = [A, *(_exchanged(A, B, j) for j in range(p)), *(_exchanged(A, B, *pair) for pair in pairs)]
+    f = optimizer.expected(space.expand(np.concatenate(blocks)), outcome)[0].reshape(len(blocks), POINTS)
+    variance, size = f[0].var(), max(float(np.abs(f).max()), 1e-300)
+    shares = np.zeros((p, p))
+    for (j, k), both in zip(pairs, f[1 + p :], strict=True):
+        together = ((f[0] - f[1 + j] - f[1 + k] + both) ** 2).mean() / 4
+        shares[j, k] = shares[k, j] = min(together / variance, 1.0) if variance > 1e-18 * size**2 else 0.0
+    return shares
+
+
+def _pairs(p: int, count: int, seed: int) -> tuple[Array, Array]:
+    """Two sets of points of the unit cube.  (m, p), (m, p)"""
+    points = qmc.Sobol(2 * p, rng=np.random.default_rng(seed)).random(count)
+    return points[:, :p], points[:, p:]
+
+
+def _exchanged(A: Array, B: Array, *columns: int) -> Array:
+    """A with some columns as in B."""
+    mixed = A.copy()
+    mixed[:, columns] = B[:, columns]
+    return mixed
+
+
+def _functions(optimizer: Optimizer, places: Array, outcome: str | None) -> Array:
+    """Functions drawn from the posterior at places of the cube.  (m, d) -> (F, m)"""
+    model, transform = optimizer.learned(outcome)
+    worlds = model.worlds()
+    chosen = np.unique(np.linspace(0, len(worlds) - 1, FROM_WORLDS).round().astype(int))
+    rng = torch.Generator().manual_seed(optimizer.seed)
+    drawn = []
+    with torch.no_grad():
+        for place in chosen:
+            found = worlds[place].posterior(torch.from_numpy(places)).distribution
+            L = robust_cholesky(found.covariance_matrix[0])
+            luck = torch.randn(len(places), FUNCTIONS // len(chosen), generator=rng, dtype=torch.float64)
+            drawn.append(found.mean[0] + (L @ luck).mT)
+    found_all: Array = transform.to_outcomes(torch.cat(drawn)).numpy()
+    return found_all

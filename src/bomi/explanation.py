@@ -1,0 +1,72 @@
+"""What a prediction rests on: the rows that move it, the gaps that it hangs on, and the chance to beat the best row.
+
+Q worlds, M draws of the gaps, n rows, d columns of the unit cube
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from bomi.impute.summary import gap_table
+from bomi.impute.table import LARGE
+from bomi.learning import AT_ONCE, Fit
+from bomi.results import Explanation, GapDraws, Prediction
+from bomi.search import acquisition
+
+
+def explained(
+    fit: Fit,
+    j: int,
+    point: Tensor,
+    predicted: Prediction,
+    *,
+    sign: float,
+    numbers: Sequence[int],
+    gaps: Sequence[GapDraws],
+) -> Explanation:
+    """What the prediction of the j-th outcome at a point rests on.  (d,); numbers: of the rows of the table"""
+    rows, moves = influence_of_rows(fit, j, point)
+    strongest = moves.abs().argsort(descending=True).tolist()
+    drawn = expected_in_draws(fit, j, point) if gaps else None
+    hang = [] if drawn is None else gap_table(fit.table.space, list(gaps), [drawn.numpy()]).to_dict("records")
+    return Explanation(
+        predicted,
+        float(chance_to_beat_the_best(fit, point[None])) if len(fit.models) == 1 else None,
+        tuple((numbers[int(rows[i])], sign * float(moves[i])) for i in strongest),
+        tuple((one["row"], one["parameter"], one["worth"]) for one in hang if one["worth"] > 0),
+    )
+
+
+def influence_of_rows(fit: Fit, outcome: int, point: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows of the table, and by how much each moves the expected outcome at a point.  (d,) -> (n,), (n,)"""
+    model, transform, worlds = fit.models[outcome], fit.transforms[outcome], fit.completed
+    with torch.no_grad():
+        mean = model.moments(point[None])[0].mean()
+        change = model.influence(point).mean(0)
+    known = (~torch.atleast_2d(worlds.targets)[outcome].isnan()).nonzero()[:, 0]
+    rows = known if worlds.rows is None else worlds.rows[known]
+    return rows, transform.to_outcomes(mean) - transform.to_outcomes(mean - change)
+
+
+def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
+    """What each of many worlds expects of an outcome at a point; None of a large table.  (d,) -> (M,)"""
+    if len(fit.table) > LARGE:
+        return None
+    found = []
+    for some in torch.arange(len(fit.draws.inputs)).split(AT_ONCE):
+        with torch.no_grad():
+            found.append(fit.models_of(fit.draws.select(some))[outcome].moments(point[None])[0][:, 0])
+    return fit.transforms[outcome].to_outcomes(torch.cat(found))
+
+
+def chance_to_beat_the_best(fit: Fit, points: Tensor) -> Tensor:
+    """The chance that the only outcome is better than what is expected of the best row, times that to succeed.  (m,)"""
+    (model,), (aim,) = fit.models, fit.aims
+    with torch.no_grad():
+        mean, variance = model.moments(points)
+    chance = acquisition.chance(mean, variance.sqrt(), fit.outlook.tried[..., 0].amax(-1), aim).mean(0)
+    success = fit.outlook.success
+    return chance if success is None else chance * success.log_chance(points).exp().mean(0)

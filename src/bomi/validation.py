@@ -1,0 +1,94 @@
+"""Whether a model can be trusted: every row predicted from all others.
+
+    Q worlds, n rows
+    mu, v  (Q, n)   mean and variance of each target given the other rows, in each world
+    w      (Q, n)   weights of the worlds, row by row
+
+Within a world nothing is fitted anew: the inverse of its covariance matrix holds all that is needed. But the worlds
+were drawn given every outcome, that of the row itself among them. A gap that was drawn to fit an outcome will fit it.
+So a row with gaps is asked about where these may be without its outcome. And the worlds given the outcomes of the other
+rows alone are the same worlds with the weights 1 / p(y_i | the other rows, world) (Gelfand, Dey and Chang 1992), none
+of which may outgrow the others by far (Ionides 2008).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bomi.data.objectives import Objective
+from bomi.impute.completed import Explained
+from bomi.impute.table import LARGE
+from bomi.learning import AT_ONCE, Fit, draw_seed
+from bomi.results import Validation
+
+WIDTH = 1.645  # standard deviations, to either side, of an interval that holds 90 %
+
+
+def validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) -> Validation:
+    """What is expected of each row from all others, of the j-th outcome.  numbers: of the rows of the table"""
+    rows, targets, mean, sd = leave_one_out(fit, j)
+    to_outcomes = fit.transforms[j].to_outcomes
+    middle, *ends = (
+        np.clip(objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy(), *objective.bounds)
+        for side in (0, -1, 1)
+    )
+    return Validation(
+        objective.name,
+        objective.unit,
+        tuple(numbers[i] for i in rows.tolist()),
+        objective.sign * fit.table.outcomes[j, rows].numpy(),
+        middle,
+        np.minimum(*ends),
+        np.maximum(*ends),
+        share_explained(targets, mean),
+    )
+
+
+def leave_one_out(fit: Fit, outcome: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Rows of the table that have an outcome; its target there; mean and standard deviation given all other rows.
+
+    On the model's scale, noise included: what another measurement may give. Of a large table some rows, at random,
+    speak for all.  (n,), (n,), (n,), (n,)
+    """
+    large = len(fit.table) > LARGE
+    rng = torch.Generator().manual_seed(draw_seed(fit.seed, len(fit.table) + 2))
+    worlds = fit.completed if large else fit.draws
+    known = (~torch.atleast_2d(worlds.targets)[outcome].isnan()).nonzero()[:, 0]
+    own = torch.randperm(len(known), generator=rng)[:LARGE].sort().values  # among the rows of the outcome's process
+    targets = torch.atleast_2d(worlds.targets)[outcome, known[own]]
+    rows = known[own] if worlds.rows is None else worlds.rows[known[own]]
+    drawn = isinstance(worlds, Explained)  # given the outcomes
+    gappy = fit.table.gaps.any(-1)[rows] & drawn
+    elsewhere = fit.method.imputer.blind(fit.state, worlds, rng)[:, known[own][gappy]] if gappy.any() else None
+    parts = []
+    for some in torch.arange(len(worlds.inputs)).split(AT_ONCE):
+        model = fit.models[outcome] if large else fit.models_of(worlds.select(some))[outcome]
+        mu, v = model.leave_one_out(own)
+        if elsewhere is not None:
+            mu[:, gappy], v[:, gappy] = model.without_row(own[gappy], elsewhere[some])
+        parts.append((mu, v))
+    mu, v = (torch.cat(each) for each in zip(*parts, strict=True))
+    w = _weights(mu, v, targets) if drawn else torch.full_like(mu, 1 / len(mu))
+    w[:, gappy] = 1 / len(mu)
+    mean = (w * mu).sum(0)
+    variance = (w * (v + (mu - mean).square())).sum(0)
+    return rows, targets, mean, variance.sqrt()
+
+
+def _weights(mu: Tensor, v: Tensor, targets: Tensor) -> Tensor:
+    """w proportional to 1 / N(y; mu, v), none larger than the mean weight times sqrt(Q).  (Q, n)"""
+    w = (0.5 * ((targets - mu).square() / v + v.log())).softmax(0).clamp_max(1 / math.sqrt(len(mu)))
+    return w / w.sum(0)
+
+
+def share_explained(targets: Tensor, mean: Tensor) -> float:
+    """1 - sum (y - mean)^2 / sum (y - y')^2, y' the mean of the other rows; 0 where nothing varies.  (n,), (n,)"""
+    n = len(targets)
+    alone = (targets - targets.mean()) * n / (n - 1) if n > 1 else targets.new_zeros(n)  # y - y'
+    total = float(alone.square().sum())
+    return 1 - float((targets - mean).square().sum()) / total if total > 1e-18 * n else 0.0

@@ -1,0 +1,98 @@
+"""An experiment of one's own: what to expect of any setting that is typed in, before it is run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nicegui import background_tasks, ui
+
+from bomi.campaign import Campaign, append
+from bomi.data.reading import read_settings
+from bomi.errors import BomiError
+from bomi.results import Suggestion
+from bomi.space import Integer, Real, cells
+from bomi.space.cells import Known
+from bomi.web import theme
+from bomi.web.desk import Session
+from bomi.web.views.waiting import there
+
+if TYPE_CHECKING:
+    from bomi.workflow import Look
+
+
+class Own:
+    """A field for each parameter, a button that predicts, and one that adds it to the table."""
+
+    def __init__(self, session: Session, campaign: Campaign) -> None:
+        self.session, self.campaign = session, campaign
+
+    def build(self) -> None:
+        """Draw it, folded."""
+        with ui.expansion("What if I run my own?", icon="science").classes("sheet own"):
+            with theme.block("line"):
+                self.fields = {name: self.field(name) for name in self.campaign.space.names}
+            with theme.block("line"):
+                theme.button("What to expect", self.look, icon="query_stats")
+                theme.button("Add to the table", self.add, icon="playlist_add")
+            self.place = ui.element("div").classes("stack").props("role=status")
+
+    def field(self, name: str) -> ui.input | ui.select:
+        """Where a value is typed, or chosen from a list."""
+        parameter = self.campaign.space.parameters[name]
+        label = f"{name} ({parameter.unit})" if parameter.unit else name
+        if isinstance(parameter, Real | Integer):
+            made = ui.input(f"{name}, {parameter.range_text}").props("outlined dense")
+            made.on("keydown.enter", self.look)
+            return made.style("min-width: 190px")
+        made_of = [cells.text(value) for value in parameter.values]
+        return ui.select(made_of, label=label).props("outlined dense").style("min-width: 150px")
+
+    def setting(self) -> dict[str, Known]:
+        """What is typed."""
+        told = {name: field.value for name, field in self.fields.items() if field.value not in (None, "")}
+        return read_settings(self.campaign.space, told)[0]
+
+    def look(self) -> None:
+        """Predict it."""
+
+        async def run() -> None:
+            try:
+                items = tuple(self.setting().items())
+                self.say("Computing …")
+                found = await self.session.compute("look", items)
+            except BomiError as error:
+                if there(self.place):
+                    self.say(theme.sentence(str(error)))
+                return
+            if there(self.place):
+                self.show(found)
+
+        background_tasks.create(run())
+
+    def say(self, text: str) -> None:
+        """One line where the answer goes."""
+        self.place.clear()
+        with self.place:
+            ui.label(text).classes("soft")
+
+    def show(self, found: list[Look]) -> None:
+        """The prediction of each outcome, and what it rests on."""
+        self.place.clear()
+        with self.place:
+            for one in found:
+                for name, text in theme.expected(self.campaign, {one.outcome: one.predicted}):
+                    ui.label(text).classes("big")
+                    ui.label(f"expected {name}").classes("soft small")
+                for reason in one.reasons:
+                    ui.label(theme.sentence(reason)).classes("small")
+
+    def add(self) -> None:
+        """Add it as a row that awaits its outcome."""
+        try:
+            setting = self.setting()
+            ids = append(self.session.snapshot.table, self.campaign, [Suggestion("", setting)])
+        except BomiError as error:
+            self.session.say(str(error), bad=True)
+            return
+        self.session.desk.refresh()
+        self.session.say(f"Added as {', '.join(ids)}; run it, then enter what came out below.")

@@ -1,0 +1,44 @@
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tarfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from bomi import __version__
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_package_page_has_no_link_that_leads_nowhere():
+    page = runpy.run_path(str(ROOT / "setup.py"))["page"]((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", page) == []
+    assert "How it works" not in page  # the caption goes with its picture
+    assert "| docs/tutorial.md | from a spreadsheet" in page
+
+
+@pytest.mark.skipif(int(version("setuptools").split(".")[0]) < 77, reason="setuptools is older than a build needs")
+def test_the_source_distribution_has_tests_documents_and_metadata(tmp_path):
+    away = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist")
+    shutil.copytree(ROOT, tmp_path / "bomi", ignore=away)
+    build = "import setuptools.build_meta as b; print(b.build_sdist('..'))"
+    subprocess.run([sys.executable, "-c", build], cwd=tmp_path / "bomi", check=True, capture_output=True)
+    with tarfile.open(tmp_path / f"bomi-{__version__}.tar.gz") as archive:
+        files = {name.partition("/")[2] for name in archive.getnames()}
+        metadata = archive.extractfile(f"bomi-{__version__}/PKG-INFO").read().decode()
+    expected = {"src/bomi/py.typed", "src/bomi/web/static/bomi.css", "tests/test_package.py", "tests/web/axe/LICENSE"}
+    expected |= {"docs/files.md", "docs/figures/gap.png", "perf/speed.py", "examples/heat-treatment.csv"}
+    expected |= {"LICENSE", "CHANGELOG.md", "Makefile", "constraints.txt"}
+    assert expected - files == set()
+    for line in ("License-Expression: MIT", "License-File: LICENSE", "Classifier: Typing :: Typed", "Keywords: "):
+        assert line in metadata
+    assert "Description-Content-Type: text/markdown" in metadata
+
+
+def test_every_package_has_a_lowest_version():
+    lowest = runpy.run_path(str(ROOT / "tests" / "oldest.py"))["lowest"](ROOT / "pyproject.toml")
+    assert {"botorch==0.17", "joblib==1.4", "psycopg==3.2.2"} <= set(lowest)

@@ -1,0 +1,149 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from bomi import Objective, Optimizer
+from bomi.data.objectives import objective_of
+from bomi.errors import MethodError
+from bomi.impute.summary import fitted_by
+from bomi.impute.transform import within
+from bomi.prospects import expected_gains, gains_of_repeating, since_improvement, spread_of
+from bomi.results import Prospects
+from bomi.search.acquisition import log_ei
+
+SPACE = {"a": (0, 1), "b": (0, 1)}
+
+
+def told(outcome, *, rows=20, noise=0.0, goal="maximize", gaps=()):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((rows, 2)), columns=["a", "b"])
+    frame["y"] = outcome(frame) + rng.normal(0, noise, rows)
+    frame = frame.astype(object)
+    for row, name in gaps:
+        frame.loc[row, name] = None
+    optimizer = Optimizer(SPACE, objective={"y": objective_of("y", goal)}, seed=0)
+    optimizer.tell(frame)
+    return optimizer
+
+
+def bowl(frame):
+    return -((frame["a"] - 0.6) ** 2) - (frame["b"] - 0.3) ** 2
+
+
+def test_the_gain_of_one_experiment_is_the_expected_improvement():
+    fit = told(bowl)._learn()
+    place = torch.tensor([0.55, 0.45], dtype=torch.float64)
+    (model,), (transform,) = fit.models, fit.transforms
+    assert transform.warp == 0  # so that both are on one scale, up to its unit
+    mean, variance = model.moments(place[None])
+    ei = log_ei(mean, variance.sqrt(), fit.outlook.tried[..., 0].amax(-1)).exp()[0] * transform.scale * transform.unit
+    many = np.mean([expected_gains(fit, [place], seed)[0] for seed in range(40)])
+    assert many == pytest.approx(float(ei), rel=0.05)
+
+
+def test_more_experiments_gain_more_and_nothing_is_gained_beyond_what_is_possible():
+    optimizer = told(bowl)
+    found = optimizer.prospects()
+    assert 0 <= found.gains[1] <= found.gains[5] <= found.gains[10]
+    fit = optimizer._learn()
+    places = [torch.rand(2, generator=torch.Generator().manual_seed(i), dtype=torch.float64) for i in range(4)]
+    best = float(fit.table.outcomes.max())
+    assert expected_gains(fit, places, 0, (-math.inf, best - 1)).max() == 0
+
+
+def test_a_search_that_has_found_its_maximum_is_told_to_stop():
+    optimizer = told(bowl, rows=12)
+    for _ in range(14):
+        suggestion = optimizer.ask()
+        optimizer.tell(suggestion, float(bowl(suggestion)))
+    found = optimizer.prospects()
+    assert found.trusted
+    assert found.action == "stop"
+    assert found.advice().startswith("stop: the next experiment is expected to gain 0")
+
+
+def test_a_repeat_tells_more_where_outcomes_are_noisy():
+    quiet, noisy = (told(bowl, noise=noise, rows=30)._learn() for noise in (0.0, 0.2))
+    points = torch.rand(6, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert gains_of_repeating(quiet, points).max() < 1e-3 < gains_of_repeating(noisy, points).max()
+
+
+def test_what_is_expected_given_a_value_is_its_regression():
+    z = np.random.default_rng(0).normal(size=400)
+    outcomes = np.stack([2 * z, np.zeros(400), np.random.default_rng(1).normal(size=400)], 1)
+    found = fitted_by(z.tolist(), outcomes, words=False)
+    assert found[:, 0] == pytest.approx(2 * z, abs=1e-6)
+    assert np.abs(found[:, 1]).max() < 1e-9
+    assert found[:, 2].std() < 0.15
+    kinds = ["x" if value > 0 else "y" for value in z]
+    by_kind = fitted_by(kinds, outcomes[:, :1], words=True)
+    assert len(np.unique(by_kind.round(9))) == 2
+
+
+def test_several_outcomes_have_no_one_gain():
+    optimizer = Optimizer(SPACE, objective={"y": "maximize", "z": "minimize"}, method="mean", seed=0)
+    optimizer.tell(pd.DataFrame({"a": [0.1, 0.5, 0.9], "b": [0.3, 0.2, 0.8], "y": [1, 2, 3], "z": [3, 1, 2]}))
+    with pytest.raises(MethodError, match="single outcome"):
+        optimizer.prospects()
+
+
+def prospects(gain=1.0, *, look_up=None, repeat=None, since=10, cost=None, trusted=True):
+    return Prospects("y", "MPa", {1: gain, 5: 3 * gain, 10: 4 * gain}, look_up, repeat, 100.0, since, cost, trusted)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (prospects(), "go on: the next experiment is expected to gain 1 MPa, and ten are expected to gain 4 MPa"),
+        (prospects(0.1), "stop: the next experiment is expected to gain 0.1 MPa, and ten are expected to gain 0.4 MPa"),
+        (prospects(0.1, cost=0.01), "go on"),
+        (prospects(5, cost=5), "stop: the next experiment is expected to gain 5 MPa, and ten are expected to gain"),
+        (prospects(0.1, trusted=False), "go on: the next experiment is expected to gain 0.1 MPa"),
+        (prospects(look_up=(3, "a", 2.0)), "look up a of H4: knowing it is expected to gain 2 MPa"),
+        (prospects(0.1, look_up=(3, "a", 0.12)), "stop"),
+        (prospects(0.1, since=3), "go on"),
+        (prospects(repeat=(2, 1.5)), "repeat H3: a second outcome is expected to gain 1.5 MPa"),
+    ],
+)
+def test_the_advice_is_one_line(found, said):
+    assert found.advice([f"H{row + 1}" for row in range(5)]).startswith(said)
+    assert said.startswith(found.action)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 100), (0, math.inf), (-math.inf, 100), (95, 96)])
+@pytest.mark.parametrize("mean", [-20.0, 50.0, 98.0, 137.0])
+def test_what_is_possible_cuts_a_prediction_as_it_cuts_draws(mean, low, high):
+    drawn = np.clip(np.random.default_rng(0).normal(mean, 20, 400_000), low, high)
+    found = within(torch.tensor([mean], dtype=torch.float64), torch.tensor([20.0], dtype=torch.float64), low, high)
+    assert float(found[0]) == pytest.approx(drawn.mean(), abs=0.1)
+    assert float(found[1]) == pytest.approx(drawn.std(), abs=0.1)
+
+
+@pytest.mark.parametrize("goal", ["maximize", "minimize"])
+def test_predictions_and_intervals_stay_within_the_range_of_the_outcome(goal):
+    def steep(frame):
+        return (60 + 80 * frame["a"]).clip(0, 100)
+
+    optimizer = told(steep, goal=Objective("y", goal, unit="%", range=(0, 100)))
+    points = np.random.default_rng(0).random((200, 2))
+    mean, sd = optimizer.expected(points)
+    assert mean.min() >= 0
+    assert mean.max() <= 100
+    assert (told(steep, goal=goal).expected(points)[0]).max() > 100
+    found = optimizer.validation()
+    for numbers in (found.mean, found.low, found.high):
+        assert 0 <= numbers.min() <= numbers.max() <= 100
+    assert np.isfinite(sd).all()
+
+
+def test_the_spread_leaves_outliers_out():
+    assert spread_of(np.array([*np.linspace(0, 1, 100), 50.0])) == pytest.approx(0.91, abs=0.01)
+    assert spread_of(np.full(3, 2.0)) == 1.0
+
+
+def test_what_is_as_good_as_the_best_is_no_improvement():
+    assert since_improvement(np.array([1.0, 5.0, 2.0, 5.01, 3.0]), 10.0) == 3
+    assert since_improvement(np.array([1.0, 5.0, 2.0, 5.1, 3.0]), 10.0) == 1
