@@ -1,32 +1,68 @@
-"""Six problems whose equipment strays, each in its own way: what comes of asking for the recommended setting.
+"""Equipment that strays: what comes of planning for it, and whether what is learned of it is right.
 
-    python perf/execution.py [REPEATS] [BUDGET]
+    PYTHONPATH=src python perf/execution.py problems --out problems.jsonl --jobs 16
+    PYTHONPATH=src python perf/execution.py coverage --out coverage.jsonl --jobs 16
+    PYTHONPATH=src python perf/execution.py paper --out paper.jsonl --jobs 16
 
-Every campaign starts with 8 space-filling requests. What is done is recorded in three of four experiments and lost in
-the fourth. `planned` is the method as it is, `nominal` the same as if everything were done as asked, in planning and in
-what it recommends; the seed and the luck of the equipment are the same. Printed is the true expected outcome of asking
-for the recommended setting, over 4,000 draws of the equipment: mean and standard error over the repeats, the most that
-any request can give, and how likely it is that such a difference comes by chance (a paired t test). Problems of this
-kind: Bertsimas, Nohadani and Teo 2010; Bogunovic et al. 2018; Le and Branke 2020.
+problems  Six problems whose equipment strays, each in its own way, and one where nothing does. A campaign starts with 8
+          space-filling requests and makes 32 more. Printed is the true expected outcome of asking for the recommended
+          setting, over 4,000 draws of the equipment: mean and standard error over the repeats, the most that any
+          request can give, and how likely such a difference to `asked` comes by chance (a paired t test). The luck of
+          the equipment is the same for all contenders:
+
+              asked    the method as it is; in one of four experiments what was done of a parameter is lost
+              nominal  the same as if everything were done as asked, in planning and in what it recommends
+              botorch  expected improvement with InputPerturbation, given the true error and complete rows
+
+coverage  How often 90 % intervals of what will be done hold what is done, learned from 20, 50 and 200 rows.
+paper     The robot and the heat treatment of Luong et al. 2020, by `posterior`: the best seen, the true value of asking
+          for what is recommended, and how often the same outcome came in a row. The robot needs MuJoCo.
+
+Repeats are seeds: `--first 0 --repeats 10`. Runs that the results file holds are not made again. Problems of this kind:
+Bertsimas, Nohadani and Teo 2010; Bogunovic et al. 2018; Le and Branke 2020.
 """
 
 from __future__ import annotations
 
+import argparse
+import itertools
+import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.stats import qmc, ttest_rel
 
 import bomi
+from bomi.benchmarks.experiments import experiment
+from bomi.benchmarks.problems import find_problem
+from bomi.benchmarks.runner import run as benchmark
 from bomi.data.observations import Row
+from bomi.impute.completed import Completed
+from bomi.impute.table import Table
+from bomi.model.execution import learn_execution
+from bomi.space import Space
 from bomi.space.cells import Cell, Known
 
 Array = NDArray[np.float64]
 Generator = np.random.Generator
+FIRST, BUDGET = 8, 40
+PERTURBATIONS = 16  # of each request, for BoTorch
+
+
+class Run(NamedTuple):
+    """What tells one run from the others."""
+
+    part: str
+    case: str
+    contender: str
+    repeat: int
 
 
 @dataclass(frozen=True)
@@ -36,6 +72,11 @@ class Problem:
     space: dict[str, object]
     outcome: Callable[[Array], Array]  # (m, p) -> (m,)
     equipment: Callable[[Array, Generator], Array]  # asked (m, p) -> done (m, p)
+
+    @property
+    def words(self) -> dict[int, int]:
+        """How many categories a parameter has, by its place."""
+        return {j: len(ends) for j, ends in enumerate(self.space.values()) if isinstance(ends, list)}
 
     def inputs(self, setting: Mapping[str, Known]) -> Array:
         """(p,)"""
@@ -153,52 +194,311 @@ PROBLEMS = {
 }
 
 
-def campaign(problem: Problem, planned: bool, budget: int, seed: int) -> tuple[float, float]:
-    """The true expected outcome of what is recommended in the end, and seconds for each suggestion."""
-    method = replace(bomi.METHODS["posterior"], execution=planned)
-    optimizer = bomi.Optimizer(problem.space, method=method, seed=seed)
-    first = problem.spread(8, seed)
+# --- the contenders ---------------------------------------------------------------------------------------------------
+
+
+class Ours:
+    """`posterior`, planning for the equipment or not."""
+
+    def __init__(self, problem: Problem, seed: int, planned: bool) -> None:
+        self.problem, self.planned = problem, planned
+        method = replace(bomi.METHODS["posterior"], execution=planned)
+        self.optimizer = bomi.Optimizer(problem.space, method=method, seed=seed)
+
+    def ask(self) -> Array:
+        """What to ask for next."""
+        self.suggestion = self.optimizer.ask()
+        return self.problem.inputs(self.suggestion)
+
+    def tell(self, asked: Array, done: Array, outcome: float, lost: str | None) -> None:
+        """What was done, but for what was lost."""
+        recorded: dict[str, Cell] = dict(self.problem.setting(done))
+        if lost is not None:
+            recorded[lost] = None
+        if len(self.optimizer.observations.rows) < FIRST:
+            self.optimizer.tell_rows([Row(recorded, {"y": outcome}, self.problem.setting(asked))])
+        else:
+            self.optimizer.tell(self.suggestion, outcome, actual=recorded)
+
+    def recommend(self) -> Array:
+        """What to ask for in the end."""
+        best = self.optimizer.best("expected" if self.planned else "nominal").setting
+        assert best is not None
+        return self.problem.inputs(best)
+
+
+class Botorch:
+    """A plain BoTorch campaign that knows the equipment and is told complete rows."""
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.problem, self.seed = problem, seed
+        self.asked: list[Array] = []
+        self.done: list[Array] = []
+        self.outcomes: list[float] = []
+
+    def tell(self, asked: Array, done: Array, outcome: float, lost: str | None) -> None:
+        """All that was done."""
+        self.asked.append(asked)
+        self.done.append(done)
+        self.outcomes.append(outcome)
+
+    def _perturbations(self, requests: torch.Tensor) -> torch.Tensor:
+        """True errors of requests, by the same luck for all of them.  (..., n, d) -> (..., n, W, d)"""
+        asked = requests.detach().reshape(-1, requests.shape[-1]).numpy()
+        each = [self.problem.equipment(asked, np.random.default_rng(k)) for k in range(PERTURBATIONS)]
+        errors = torch.from_numpy(np.stack(each, 1) - asked[:, None])
+        return errors.reshape(*requests.shape[:-1], PERTURBATIONS, requests.shape[-1])
+
+    def _model(self) -> Any:
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import MixedSingleTaskGP, SingleTaskGP
+        from botorch.models.transforms.input import InputPerturbation
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        X = torch.tensor(np.array(self.done), dtype=torch.float64)
+        Y = torch.tensor(self.outcomes, dtype=torch.float64)[:, None]
+        errors = InputPerturbation(self._perturbations)
+        words = list(self.problem.words)
+        if words:
+            model = MixedSingleTaskGP(X, Y, words, input_transform=errors)
+        else:
+            model = SingleTaskGP(X, Y, input_transform=errors)
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        return model
+
+    def _maximize(self, acquisition: Any) -> Array:
+        from botorch.optim import optimize_acqf, optimize_acqf_mixed
+
+        bounds = torch.tensor([[0.0], [1.0]], dtype=torch.float64).repeat(1, len(self.problem.space))
+        words = self.problem.words
+        if words:
+            bounds[1, list(words)] = torch.tensor([count - 1.0 for count in words.values()], dtype=torch.float64)
+            fixed = [dict(zip(words, each, strict=True)) for each in itertools.product(*map(range, words.values()))]
+            point, _ = optimize_acqf_mixed(acquisition, bounds, 1, 4, fixed, raw_samples=128)
+        else:
+            point, _ = optimize_acqf(acquisition, bounds, 1, num_restarts=6, raw_samples=256)
+        found: Array = point[0].detach().numpy()
+        return found
+
+    def ask(self) -> Array:
+        """What to ask for next."""
+        from botorch.acquisition import LogExpectedImprovement
+        from botorch.acquisition.objective import ExpectationPosteriorTransform
+
+        torch.manual_seed(self.seed + 1000 * len(self.done))
+        model, average = self._model(), ExpectationPosteriorTransform(PERTURBATIONS)
+        requests = torch.tensor(np.array(self.asked), dtype=torch.float64)
+        with torch.no_grad():
+            best = model.posterior(requests, posterior_transform=average).mean.max()
+        return self._maximize(LogExpectedImprovement(model, best, average))
+
+    def recommend(self) -> Array:
+        """The request of the largest expected posterior mean."""
+        from botorch.acquisition import PosteriorMean
+        from botorch.acquisition.objective import ExpectationPosteriorTransform
+
+        torch.manual_seed(self.seed)
+        return self._maximize(PosteriorMean(self._model(), ExpectationPosteriorTransform(PERTURBATIONS)))
+
+
+CONTENDERS: dict[str, Callable[[Problem, int], Any]] = {
+    "asked": lambda problem, seed: Ours(problem, seed, planned=True),
+    "nominal": lambda problem, seed: Ours(problem, seed, planned=False),
+    "botorch": Botorch,
+}
+
+
+def problem_run(run: Run) -> dict[str, Any]:
+    """A whole campaign."""
+    problem = PROBLEMS[run.case]
+    contender = CONTENDERS[run.contender](problem, run.repeat)
+    first = problem.spread(FIRST, run.repeat)
     spent = 0.0
-    for t in range(budget):
-        rng = np.random.default_rng([seed, t])
-        if t < len(first):
-            asked = problem.setting(first[t])
-        else:
-            start = time.process_time()
-            suggestion = optimizer.ask()
-            spent += time.process_time() - start
-            asked = dict(suggestion)
-        done = problem.equipment(problem.inputs(asked)[None], rng)
+    for t in range(BUDGET):
+        rng = np.random.default_rng([run.repeat, t])
+        start = time.process_time()
+        asked = first[t] if t < FIRST else contender.ask()
+        spent += time.process_time() - start
+        done = problem.equipment(asked[None], rng)
         outcome = float(problem.outcome(done)[0] + rng.normal(0, 0.01))
-        recorded: dict[str, Cell] = dict(problem.setting(done[0]))
-        if rng.random() < 0.25:
-            recorded[rng.choice(list(problem.space))] = None
-        if t < len(first):
-            optimizer.tell_rows([Row(recorded, {"y": outcome}, asked)])
-        else:
-            optimizer.tell(suggestion, outcome, actual=recorded)
-    best = optimizer.best("expected" if planned else "nominal").setting
-    assert best is not None
-    return problem.expected(problem.inputs(best)), spent / max(budget - len(first), 1)
+        lost = str(rng.choice(list(problem.space))) if rng.random() < 0.25 else None
+        contender.tell(asked, done[0], outcome, lost)
+    best = contender.recommend()
+    return {"recommended": best.tolist(), "true": problem.expected(best), "seconds": spent / (BUDGET - FIRST)}
 
 
-def main(repeats: int = 10, budget: int = 40) -> None:
-    """Print the table."""
-    print(f"{repeats} repeats of {budget} experiments\n")
-    print("| problem | nominal | planned | most | p | seconds a suggestion, nominal | planned |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name, problem in PROBLEMS.items():
-        runs = np.array([[campaign(problem, on, budget, seed) for on in (False, True)] for seed in range(repeats)])
-        values, seconds = runs[..., 0], runs[..., 1].mean(0)  # (repeats, 2), (2,)
-        error = values.std(0, ddof=1) / np.sqrt(repeats) if repeats > 1 else np.zeros(2)
-        same = np.ptp(values[:, 1] - values[:, 0]) == 0
-        p = 1.0 if same else ttest_rel(values[:, 1], values[:, 0]).pvalue
-        shown = [f"{mean:.3f} ± {sd:.3f}" for mean, sd in zip(values.mean(0), error, strict=True)]
-        print(
-            f"| {name} | {' | '.join(shown)} | {problem.most():.3f} | {p:.2g} | {seconds[0]:.2f} | {seconds[1]:.2f} |",
-            flush=True,
-        )
+def problem_table(records: list[dict[str, Any]]) -> Iterator[str]:
+    """What comes of asking for what is recommended."""
+    yield "| problem | " + " | ".join(CONTENDERS) + " | most | p, nominal | p, botorch | seconds a suggestion |"
+    yield "| --- " * 8 + "|"
+    for case, problem in PROBLEMS.items():
+        found = {
+            one: {r["repeat"]: r for r in records if (r["case"], r["contender"]) == (case, one)} for one in CONTENDERS
+        }
+        every = {r["repeat"] for r in records if r["case"] == case}
+        common = sorted(every.intersection(*(each for each in found.values() if each)))
+        if not common:
+            continue
+        values = {one: np.array([each[k]["true"] for k in common]) for one, each in found.items() if each}
+        shown = [
+            f"{values[one].mean():.3f} ± {values[one].std(ddof=1) / np.sqrt(len(common)):.3f}"
+            if one in values and len(common) > 1
+            else ""
+            for one in CONTENDERS
+        ]
+        chances = []
+        for other in ("nominal", "botorch"):
+            paired = "asked" in values and other in values and len(common) > 1
+            same = paired and np.ptp(values["asked"] - values[other]) == 0
+            p = 1.0 if same else ttest_rel(values["asked"], values[other]).pvalue if paired else np.nan
+            chances.append(f"{p:.2g}")
+        seconds = [f"{np.mean([r['seconds'] for r in each.values()]):.2f}" for each in found.values() if each]
+        yield f"| {case} | {' | '.join(shown)} | {problem.most():.3f} | {' | '.join(chances)} | {', '.join(seconds)} |"
+
+
+# --- what is learned of the equipment ---------------------------------------------------------------------------------
+
+KINDS: dict[str, Callable[[Array, Generator], Array]] = {
+    "constant": lambda a, rng: a + rng.normal(0, 0.05, len(a)),
+    "growing": lambda a, rng: a + rng.normal(size=len(a)) * (0.01 + 0.12 * a),
+    "saturating": lambda a, rng: np.minimum(a, 0.7) + rng.normal(0, 0.015, len(a)) * (a > 0.7),
+    "one-sided": lambda a, rng: a - np.where(rng.random(len(a)) < 0.4, rng.exponential(0.08, len(a)), 0),
+    "shifted": lambda a, rng: a + 0.1 + rng.normal(0, 0.02, len(a)),
+}
+ROWS = (20, 50, 200)
+
+
+def coverage_run(run: Run) -> dict[str, Any]:
+    """The share of requests of which the 90 % interval holds what is done; where equipment saturates, beyond that."""
+    kind, rows = KINDS[run.case], int(run.contender)
+    rng = np.random.default_rng(run.repeat)
+    asked, points = rng.random(rows), rng.uniform(0.75 if run.case == "saturating" else 0, 1, 30)
+    done = torch.from_numpy(kind(asked, rng))[:, None]
+    table = Table(Space({"x": (0, 1)}), done, torch.from_numpy(asked)[:, None], torch.zeros(rows, dtype=torch.float64))
+    execution = learn_execution(table, Completed(done[None], table.targets), seed=run.repeat)
+    if execution is None:
+        return {"inside": 0.0}
+    likely, places = execution.branches(torch.from_numpy(points)[:, None])
+    inside = []
+    for weight, place, true in zip(likely[0].T.numpy(), places[0, ..., 0].T.numpy(), kind(points, rng), strict=True):
+        order = place.argsort()
+        levels = np.searchsorted(weight[order].cumsum(), [0.05, 0.95]).clip(max=len(place) - 1)
+        low, high = place[order][levels]
+        inside.append(low - 1e-3 <= true <= high + 1e-3)
+    return {"inside": float(np.mean(inside))}
+
+
+def coverage_table(records: list[dict[str, Any]]) -> Iterator[str]:
+    """The mean over the repeats."""
+    yield "| equipment | " + " | ".join(f"{rows} rows" for rows in ROWS) + " |"
+    yield "| --- " * (len(ROWS) + 1) + "|"
+    for case in KINDS:
+        each = [[r["inside"] for r in records if (r["case"], r["contender"]) == (case, str(rows))] for rows in ROWS]
+        yield f"| {case} | " + " | ".join(f"{np.mean(one):.0%}" if one else "" for one in each) + " |"
+
+
+# --- the paper's two experiments --------------------------------------------------------------------------------------
+
+PAPER = ("robot", "heat")
+
+
+def paper_run(run: Run) -> dict[str, Any]:
+    """One repeat of an experiment."""
+    (case,) = experiment(run.case).cases
+    problem, seed = find_problem(case.problem), run.repeat
+    data = case.data(problem, seed)
+    found = benchmark(problem, run.contender, budget=case.budget, seed=seed, missing=case.missing, initial=data)
+    same = [len(list(group)) for _, group in itertools.groupby(found.outcomes)]
+    return {
+        "seen": found.best[-1],
+        "recommended": found.recommended[-1][1],
+        "in_a_row": max(same),
+        "seconds": float(np.mean(found.seconds)),
+    }
+
+
+def paper_table(records: list[dict[str, Any]]) -> Iterator[str]:
+    """Mean, standard error and the worst repeat."""
+    yield "| experiment | method | repeats | best seen | the worst | recommended | the worst | same outcome in a row |"
+    yield "| --- " * 8 + "|"
+    for case, method in sorted({(r["case"], r["contender"]) for r in records}):
+        own = [r for r in records if (r["case"], r["contender"]) == (case, method)]
+        cells = [case, method, str(len(own))]
+        for what in ("seen", "recommended"):
+            values = np.array([r[what] for r in own], dtype=float)
+            error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+            cells += [f"{values.mean():.4g} ± {error:.2g}", f"{values.min():.4g}"]
+        yield "| " + " | ".join([*cells, str(max(r["in_a_row"] for r in own))]) + " |"
+
+
+# --- all of them ------------------------------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """A selectable part."""
+
+    work: Callable[[Run], dict[str, Any]]
+    table: Callable[[list[dict[str, Any]]], Iterator[str]]
+    cases: tuple[str, ...]
+    contenders: tuple[str, ...]
+    repeats: int
+
+
+PARTS = {
+    "problems": Part(problem_run, problem_table, tuple(PROBLEMS), tuple(CONTENDERS), 10),
+    "coverage": Part(coverage_run, coverage_table, tuple(KINDS), tuple(map(str, ROWS)), 100),
+    "paper": Part(paper_run, paper_table, PAPER, ("posterior",), 10),
+}
+
+
+def make(run: Run) -> dict[str, Any]:
+    """One run, with one thread."""
+    torch.set_num_threads(1)
+    start = time.process_time()
+    found = PARTS[run.part].work(run)
+    return {**run._asdict(), **found, "cpu": time.process_time() - start}
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=PARTS)
+    parser.add_argument("--cases", help="some of the cases, with semicolons between them")
+    parser.add_argument("--contenders", help="some of the contenders; of coverage numbers of rows, of paper methods")
+    parser.add_argument("--first", type=int, default=0, help="number of the first repeat, which is its seed")
+    parser.add_argument("--repeats", type=int)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    part = PARTS[options.part]
+    records = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
+    made = {tuple(record[name] for name in Run._fields) for record in records}
+    repeats = range(options.first, options.first + (options.repeats or part.repeats))
+    cases = options.cases.split(";") if options.cases else part.cases
+    contenders = options.contenders.split(",") if options.contenders else part.contenders
+    runs = [Run(options.part, *each) for each in itertools.product(cases, contenders, repeats)]
+    waiting = sorted((run for run in runs if tuple(run) not in made), key=lambda run: run.repeat)
+    with options.out.open("a") as file:
+        for count, record in enumerate(parallel(waiting, options.jobs), 1):
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+            records.append(record)
+            print(f"\r{count}/{len(waiting)} runs", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    print("\n".join(part.table([record for record in records if record["part"] == options.part])))
+
+
+def parallel(runs: list[Run], jobs: int) -> Iterator[dict[str, Any]]:
+    """The finished runs, in any order."""
+    if jobs == 1:
+        yield from map(make, runs)
+        return
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    with ProcessPoolExecutor(jobs) as pool:
+        for done in as_completed([pool.submit(make, run) for run in runs]):
+            yield done.result()
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()
