@@ -207,7 +207,7 @@ def learn_execution(table: Table, completed: Completed, *, draws: int = DRAWS, s
         torch.from_numpy(together).reshape(worlds, each, p),
         tuple(errors),
         often,
-        pairs,
+        replace(pairs, done=_smoothed(table.space, pairs, lengths, rng)),
         lengths,
         faith,
     )
@@ -246,20 +246,37 @@ def _near(nodes: Array, asked: Array, width: float) -> Array:
 
 
 def _from_others(asked: Array, errors: Array, width: float) -> Array:
-    """What is expected of the errors at each row from all others.  (n,), (n,) -> (n,)"""
+    """What is expected of the errors at each row from all others, by a line through them.  (n,), (n,) -> (n,)"""
     near = _near(asked[:, None], asked, width)
     np.fill_diagonal(near, 0.0)
-    expected: Array = near @ errors / (near.sum(-1) + BELIEF)
+    total = near.sum(-1).clip(1e-12)
+    shares = near / total[:, None]
+    middle, center, rows = shares @ asked, shares @ errors, 1 / (shares**2).sum(-1).clip(1e-12)
+    slope = (shares @ (asked * errors) - middle * center) / (shares @ asked**2 - middle**2 + SLOPE**2 / rows)
+    expected: Array = (center + slope * (asked - middle)) * total / (total + BELIEF)
     return expected
 
 
 def _width(asked: Array, errors: Array) -> float:
-    """Within which asked values are alike: what predicts errors and their sizes best, each from the others."""
+    """Within which asked values are alike: what predicts each error best from the others, by its Laplace density.
 
-    def missed(width: float) -> float:
-        return float(sum(((_from_others(asked, part, width) - part) ** 2).sum() for part in (errors, np.abs(errors))))
+    It is the largest width that is not worse than the best by more than a standard error (Breiman et al. 1984): chance
+    makes errors look small where few are known.
+    """
+    missed = np.stack([_surprise(asked, errors, width) for width in WIDTHS])  # (W, n)
+    worse = missed - missed[missed.sum(-1).argmin()]
+    close = worse.sum(-1) <= worse.std(-1) * math.sqrt(len(asked))
+    return max(width for width, kept in zip(WIDTHS, close, strict=True) if kept)
 
-    return min(WIDTHS, key=missed)
+
+def _surprise(asked: Array, errors: Array, width: float) -> Array:
+    """log s + |e - m| / s of each error, its middle m and size s known from the others.  (n,), (n,) -> (n,)"""
+    away = np.abs(errors - _from_others(asked, errors, width))
+    near = _near(asked[:, None], asked, width)
+    np.fill_diagonal(near, 0.0)
+    size = near @ away / near.sum(-1).clip(1e-12) + EXACT
+    surprise: Array = np.log(size) + away / size
+    return surprise
 
 
 def _quantiles(values: Array, shares: Array, smooth: float, levels: Array) -> Array:
@@ -294,7 +311,9 @@ def _levels(errors: Array, strayed: Flags, rng: np.random.Generator) -> Array:
 def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
     """In which parameters requests have to be alike, and how much that says: what predicts the rows best.  (p,)"""
     free = ~_measured(space)
-    whole = ~np.isnan(pairs.asked[:, free]).any(-1)
+    whole, close = ~np.isnan(pairs.asked[:, free]).any(-1), np.where(free, CLOSE, math.inf)
+    if not whole.any():
+        return close, FAITH[0]
     asked, errors = torch.from_numpy(pairs.asked[whole]).nan_to_num(), pairs.errors[:, whole].mean(0)
     strayed = pairs.strayed[:, whole].mean(0)
     places = errors + strayed * asked.numpy()  # that are remembered, as often as they differ from what was asked
@@ -323,10 +342,30 @@ def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
     least = min(GAIN, math.exp(-4 * (p + 1) / max(len(errors), 1)))  # each choice costs twice what it does by Akaike
     if missed(lengths, faith) < least * ((alike_says - errors) ** 2).sum():
         return lengths, faith
-    each, close = {one: missed(alike_in[0], one) for one in FAITH}, np.where(free, CLOSE, math.inf)
+    each = {one: missed(alike_in[0], one) for one in FAITH}
     if each[FAITH[0]] < 1.01 * min(each.values()):  # as where requests are never that close
         return close, FAITH[0]
     return close, max(one for one in FAITH if each[one] < 1.05 * min(each.values()))
+
+
+def _smoothed(space: Space, pairs: Pairs, lengths: Array, rng: np.random.Generator) -> Array:
+    """The places to be remembered, each moved a little at random: a few places do not span all that may be done.
+
+    How far depends on how much the places differ that the likest requests have led to: a tree is always in the same
+    place.  (Q, n, p)
+    """
+    asked = torch.from_numpy(pairs.asked)
+    far = _far(space, asked[:, None], asked, lengths).numpy() + np.diag(np.full(len(asked), math.inf))
+    moved = pairs.done.copy()
+    for j, parameter in enumerate(space.parameters.values()):
+        rows = np.flatnonzero(pairs.strayed[..., j].mean(0) > 0.5)
+        if isinstance(parameter, Categorical) or len(rows) < 3:
+            continue
+        done = pairs.done[:, rows, j].mean(0)
+        likest = far[np.ix_(rows, rows)].argmin(-1)
+        spread = 1.48 / math.sqrt(2) * np.median(np.abs(done - done[likest]))
+        moved[..., j] += 0.9 * spread * min(len(rows), RECALLED) ** -0.2 * rng.standard_normal(len(asked))
+    return moved
 
 
 def _far(space: Space, some: Tensor, others: Tensor, lengths: Array) -> Tensor:
