@@ -138,6 +138,31 @@ def test_a_request_that_led_elsewhere_again_and_again_leads_there_whatever_does_
     assert exact(execution, [0.3, 0.3, 0.5]) > 0.8
 
 
+def test_remembered_places_have_the_spread_of_what_like_requests_led_to():
+    rng = np.random.default_rng(0)
+    asked = rng.random(60)
+    beyond = asked > 0.7
+    noisy = np.minimum(asked, 0.7) + rng.normal(0, 0.015, 60) * beyond
+    moved = (learned(asked, noisy).pairs.done[0, :, 0] - noisy)[beyond]
+    assert 0.004 < moved.std() < 0.02
+    assert np.array_equal(learned(asked, np.minimum(asked, 0.7)).pairs.done[0, :, 0], np.minimum(asked, 0.7))
+
+
+def test_whether_the_same_request_leads_to_the_same_place_is_learned_from_requests_made_again():
+    """Errors elsewhere are noise: the third request of one kind ends like the first two, that of another does not."""
+    space = Space({"x": (0, 1), "y": (0, 1)})
+    rng = np.random.default_rng(1)
+    asked = np.concatenate([rng.random((30, 2)) * 0.6, np.full((3, 2), 0.8)])
+    done = asked + rng.normal(0, 0.1, (33, 2))
+
+    def at_the_tree(last):
+        chance, places = branches(learned(asked, np.concatenate([done[:30], last]), space), [[0.8, 0.8]])
+        return chance[0, np.abs(places[0, :, 0] - 0.5).max(-1) < 0.1].sum()
+
+    assert at_the_tree(np.full((3, 2), 0.5)) > 0.6
+    assert at_the_tree([[0.5, 0.5], [0.9, 0.7], [0.7, 1.0]]) < 0.3
+
+
 def test_parameters_stray_together_as_they_did():
     """Either both x and y stray, or z alone."""
     space = Space({"x": (0, 1), "y": (0, 1), "z": (0, 1)})

@@ -17,6 +17,7 @@ request is carried out, strays like the rows, or ends where one like it did
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -260,13 +261,16 @@ def _from_others(asked: Array, errors: Array, width: float) -> Array:
 def _width(asked: Array, errors: Array) -> float:
     """Within which asked values are alike: what predicts each error best from the others, by its Laplace density.
 
-    It is the largest width that is not worse than the best by more than a standard error (Breiman et al. 1984): chance
-    makes errors look small where few are known.
+    Where few errors are known, chance makes them look small: a smaller width has to be clearly better.
     """
-    missed = np.stack([_surprise(asked, errors, width) for width in WIDTHS])  # (W, n)
-    worse = missed - missed[missed.sum(-1).argmin()]
-    close = worse.sum(-1) <= worse.std(-1) * math.sqrt(len(asked))
-    return max(width for width, kept in zip(WIDTHS, close, strict=True) if kept)
+    return _largest(WIDTHS, [_surprise(asked, errors, width) for width in WIDTHS])
+
+
+def _largest(options: Sequence[float], missed: Sequence[Array]) -> float:
+    """The largest that is not worse than the best by more than a standard error (Breiman et al. 1984).  k times (n,)"""
+    worse = np.stack(missed) - min(missed, key=np.sum)  # (k, n)
+    close = worse.sum(-1) <= worse.std(-1) * math.sqrt(worse.shape[-1])
+    return max(one for one, kept in zip(options, close, strict=True) if kept)
 
 
 def _surprise(asked: Array, errors: Array, width: float) -> Array:
@@ -325,12 +329,20 @@ def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
     columns = zip(asked.numpy().T, errors.T, strict=True)
     alike_says = np.stack([_from_others(a, e, _width(a, e)) for a, e in columns], -1)  # (n, p)
 
-    def missed(lengths: Array, faith: float) -> float:
-        alike = np.exp(-0.5 * np.tensordot(lengths**-2.0, far, 1))
+    def likeness(lengths: Array) -> Array:
+        alike: Array = np.exp(-0.5 * np.tensordot(lengths**-2.0, far, 1))
         np.fill_diagonal(alike, 0.0)
+        return alike
+
+    def missed_by_row(lengths: Array, faith: float) -> Array:
+        alike = likeness(lengths)
         recalled = alike @ places - (alike @ strayed) * asked.numpy()  # how far they are from what is asked now
         expected = (recalled + faith * alike_says) / (alike.sum(-1, keepdims=True) + faith)
-        return float(((expected - errors) ** 2).sum())
+        squares: Array = ((expected - errors) ** 2).sum(-1)
+        return squares
+
+    def missed(lengths: Array, faith: float) -> float:
+        return float(missed_by_row(lengths, faith).sum())
 
     alike_in = [np.where(free, one, math.inf) for one in LENGTHS]
     lengths, faith = min(alike_in, key=lambda one: missed(one, FAITH[0])), FAITH[0]
@@ -342,10 +354,10 @@ def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
     least = min(GAIN, math.exp(-4 * (p + 1) / max(len(errors), 1)))  # each choice costs twice what it does by Akaike
     if missed(lengths, faith) < least * ((alike_says - errors) ** 2).sum():
         return lengths, faith
-    each = {one: missed(alike_in[0], one) for one in FAITH}
-    if each[FAITH[0]] < 1.01 * min(each.values()):  # as where requests are never that close
+    again = likeness(close).sum(-1) > 0.5  # only what was asked for more than once tells
+    if not again.any():
         return close, FAITH[0]
-    return close, max(one for one in FAITH if each[one] < 1.05 * min(each.values()))
+    return close, _largest(FAITH, [missed_by_row(close, one)[again] for one in FAITH])
 
 
 def _smoothed(space: Space, pairs: Pairs, lengths: Array, rng: np.random.Generator) -> Array:
