@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -120,31 +121,44 @@ class Execution:
         together[..., j], strayed[..., j] = False, False
         return replace(self, together=together, pairs=replace(self.pairs, strayed=strayed))
 
+    @cached_property
+    def _numbers(self) -> tuple[list[int], Tensor, Tensor]:
+        """The numbers that stray in some draw: their columns, and tables of how often and how far.
+
+        s times j, (s,), (s, NODES, 1 + Q K)
+        """
+        kinds = enumerate(self.space.parameters.values())
+        some = [j for j, kind in kinds if not isinstance(kind, Categorical) and bool(self.together[..., j].any())]
+        tables = [torch.cat([torch.from_numpy(self.straying[j])[:, None], self.errors[j].flatten(1)], 1) for j in some]
+        columns = torch.tensor([self.space.columns[j].start for j in some], dtype=torch.long)
+        return some, columns, torch.stack(tables) if some else torch.zeros(0)
+
     def _alike(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Straying as the rows did.  (m, d) -> (Q, K, m), (Q, K, m, d)"""
         worlds, draws, _ = self.together.shape
         ratio = points.new_ones(worlds, draws, len(points))
-        several = self.together.sum(-1, keepdim=True).clamp_min(1)  # that stray together: they say the same
-        parts = []
-        each = zip(self.space.parameters.values(), self.space.columns, strict=True)
-        for j, (parameter, columns) in enumerate(each):
-            own, strays = points[:, columns], self.together[..., j, None]  # (Q, K, 1)
-            if isinstance(parameter, Categorical):
+        places = points.expand(worlds, draws, -1, -1)
+        numbers, columns, tables = self._numbers
+        if numbers:
+            own, usual = points[:, columns], torch.from_numpy(self.usual[numbers])  # (m, s), (s,)
+            found = _interpolate(tables, own)  # (m, s, 1 + Q K)
+            rate = torch.where(own.isnan(), usual, found[..., 0]) / usual
+            off = found[..., 1:].unflatten(-1, (worlds, draws)).permute(2, 3, 0, 1)  # (Q, K, m, s)
+            strays = self.together[:, :, None, numbers]  # (Q, K, 1, s)
+            ratio = torch.where(strays, rate, 1.0).prod(-1)
+            places = places.index_copy(-1, columns, torch.where(strays, own + off, own))
+        for j, parameter in enumerate(self.space.parameters.values()):
+            if isinstance(parameter, Categorical) and bool(self.together[..., j].any()):
+                own, strays = points[:, self.space.columns[j]], self.together[..., j, None]  # (m, c), (Q, K, 1)
                 word = own.argmax(-1)
-                rate = torch.from_numpy(self.straying[j])[word]
-                other = torch.nn.functional.one_hot(self.errors[j][word].long(), parameter.width).to(
-                    own
-                )  # (m, Q, K, c)
-                done = other.permute(1, 2, 0, 3)
-            else:
-                rate = _interpolate(torch.from_numpy(self.straying[j])[:, None], own[:, 0])[:, 0]
-                off = _interpolate(self.errors[j].flatten(1), own[:, 0]).reshape(-1, worlds, draws)
-                done = (own[:, 0, None, None] + off).permute(1, 2, 0).unsqueeze(-1)
-            rate = rate.nan_to_num(self.usual[j])  # where nobody knows what will be asked
-            ratio = ratio * torch.where(strays, rate / max(self.usual[j], 1e-12), 1.0) ** (1 / several)
-            parts.append(torch.where(strays.unsqueeze(-1) & ~own.isnan(), done, own))
-        chance = self.often * ratio / draws
-        return chance / chance.sum(1, keepdim=True).clamp_min(1), torch.cat(parts, -1)
+                ratio = ratio * torch.where(strays, torch.from_numpy(self.straying[j])[word] / self.usual[j], 1.0)
+                other = torch.nn.functional.one_hot(self.errors[j][word].long(), parameter.width).to(own)
+                done = torch.where(strays.unsqueeze(-1) & ~own.isnan(), other.permute(1, 2, 0, 3), own)
+                at = torch.arange(self.space.columns[j].start, self.space.columns[j].stop)
+                places = places.index_copy(-1, at, done)
+        several = self.together.sum(-1, keepdim=True).clamp_min(1)  # that stray together: they say the same
+        chance = self.often * ratio ** (1 / several) / draws
+        return chance / chance.sum(1, keepdim=True).clamp_min(1), places
 
     def _recalled(self, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """What memory says in all, and the likeliest places that it leads to.
@@ -175,9 +189,9 @@ class Execution:
 
 
 def learn_execution(table: Table, completed: Completed, *, draws: int = DRAWS, seed: int = 0) -> Execution | None:
-    """What the rows say of the equipment; None where nothing has strayed."""
+    """What the rows say of the equipment; None where none of them is as likely as not to have strayed."""
     pairs = pairs_of(table, completed)
-    if not pairs.strayed.any():
+    if not (pairs.strayed.any(-1).mean(0) >= 0.5).any():
         return None
     rng = np.random.default_rng(seed)
     worlds, n, p = pairs.done.shape
@@ -354,10 +368,10 @@ def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
     least = min(GAIN, math.exp(-4 * (p + 1) / max(len(errors), 1)))  # each choice costs twice what it does by Akaike
     if missed(lengths, faith) < least * ((alike_says - errors) ** 2).sum():
         return lengths, faith
-    again = likeness(close).sum(-1) > 0.5  # only what was asked for more than once tells
+    again = likeness(alike_in[0]).sum(-1) > 0.5  # only requests that were made more than once tell
     if not again.any():
         return close, FAITH[0]
-    return close, _largest(FAITH, [missed_by_row(close, one)[again] for one in FAITH])
+    return close, _largest(FAITH, [missed_by_row(alike_in[0], one)[again] for one in FAITH])
 
 
 def _smoothed(space: Space, pairs: Pairs, lengths: Array, rng: np.random.Generator) -> Array:
@@ -394,12 +408,13 @@ def _measured(space: Space) -> Flags:
     return np.array([parameter.measured for parameter in space.parameters.values()])
 
 
-def _interpolate(table: Tensor, at: Tensor) -> Tensor:
-    """A table over nodes from 0 to 1, linearly between them.  (G, k), (m,) -> (m, k)"""
-    place = at.clamp(0, 1) * (len(table) - 1)
-    low = place.detach().floor().long().clamp(0, len(table) - 2)
-    part = (place - low).unsqueeze(-1)
-    return table[low] * (1 - part) + table[low + 1] * part
+def _interpolate(tables: Tensor, at: Tensor) -> Tensor:
+    """Tables over nodes from 0 to 1, linearly between them.  (s, G, k), (m, s) -> (m, s, k)"""
+    last = tables.shape[1] - 1
+    place = at.clamp(0, 1) * last
+    low = place.detach().nan_to_num().floor().long().clamp(0, last - 1)
+    part, each = (place - low).unsqueeze(-1), torch.arange(len(tables))
+    return tables[each, low] * (1 - part) + tables[each, low + 1] * part
 
 
 def _codes(space: Space, inputs: Tensor) -> Tensor:
