@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from bomi import workflow
+from bomi.web import files
+
 CAMPAIGN = """
 [parameters.temperature]
 range = [120, 260]
@@ -63,3 +66,22 @@ def test_the_best_as_done_and_for_each_risk(bomi, furnace):
     code, _, err = bomi("best", furnace, "--risk", "worst:much")
     assert code == 2
     assert "worst:share" in err
+
+
+def test_the_overview_and_the_report_say_it_in_words(bomi, furnace, tmp_path):
+    (said,) = workflow.overview(workflow.load(furnace)).equipment
+    assert said.startswith("temperature strays in ")
+    assert " of 12 requests, by +" in said
+    assert " °C; holding it exactly is worth " in said
+    assert bomi("report", furnace, "-o", tmp_path / "report.html")[0] == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert said[1:] in page
+    assert "if it is done exactly" in page
+
+
+def test_programs_ask_for_a_risk(furnace, tmp_path):
+    optimizer = workflow.load(furnace).optimizer
+    optimizer.save(tmp_path / "furnace.json")
+    expected, nominal = (files.best(tmp_path / "furnace.json", risk)[0] for risk in ("expected", "nominal"))
+    assert expected["as_done"]["mean"] >= nominal["as_done"]["mean"]
+    assert set(files.ask(tmp_path / "furnace.json", 1)[0]) == {"id", "setting", "predicted", "as_done", "note"}

@@ -97,9 +97,10 @@ class ProgressView(View):
                 theme.heading("Recommended setting")
                 for _, text in theme.expected(campaign, best.as_done or best.predicted):
                     ui.label(text).classes("big")
-                    ui.label("expected, given all rows and their gaps").classes("soft small")
+                    asking = " of asking for it" if best.as_done else ""
+                    ui.label(f"expected{asking}, given all rows and their gaps").classes("soft small")
                 for _, text in theme.expected(campaign, best.predicted) if best.as_done else ():
-                    ui.label(f"of asking for it; {text} if it is done exactly").classes("soft small")
+                    ui.label(f"{text} if it is done exactly").classes("soft small")
                 if best.setting is not None:
                     theme.facts(self.settings(best.setting))
                 if best.note:
