@@ -131,7 +131,18 @@ class Fit:
             done = self.outlook_at(pending, execution).places(pending).likeliest(len(rows))  # (Q, m, d)
             outlook = outlook.condition_on(done)
             rows = torch.cat([rows, done], 1)
-        return replace(outlook.choosing(choices, rows, self.typical), execution=execution)
+        outlook = outlook.choosing(choices, rows, self.typical)
+        if execution is None:
+            return outlook
+        requests = self.requests if pending is None else torch.cat([self.requests, pending[~pending.isnan().any(-1)]])
+        return outlook.asking(execution, choices.points(requests))
+
+    @cached_property
+    def requests(self) -> Tensor:
+        """What was asked in the rows with an outcome; where that is not known, what was done.  (r, d)"""
+        asked = self.table.asked if self.completed.rows is None else self.table.asked[self.completed.rows]
+        asked = asked[~self._failed]
+        return torch.where(asked.isnan().any(-1, keepdim=True), self.measured[0], asked)
 
     @cached_property
     def success(self) -> Success | None:

@@ -115,15 +115,33 @@ class Overshoots:
         return torch.full((2, 2, len(points)), 0.5, dtype=torch.float64), points + shifts
 
 
-def test_the_improvement_of_a_request_is_that_of_what_is_done_on_average():
+def test_the_improvement_of_a_request_is_that_of_the_average_outcome_over_what_is_done():
     outlook = outlook_of()
     straying = replace(outlook, execution=Overshoots())
     found = ExpectedImprovement().score(straying, t=1, parameters=1)(POINTS)
-    improvements = []
-    for world, shift in zip(outlook.worlds(), (0.1, 0.2), strict=True):
-        score = ExpectedImprovement().score(world, t=1, parameters=1)
-        improvements.append((score(POINTS).exp() + score(POINTS + shift).exp()) / 2)
-    torch.testing.assert_close(found.exp(), torch.stack(improvements).mean(0))
+    here, there = (outlook.models[0].moments(at) for at in (POINTS, torch.stack([POINTS + 0.1, POINTS + 0.2])))
+    mean, sd = (here[0] + there[0]) / 2, (here[1].sqrt() + there[1].sqrt()) / 2
+    gain = acquisition.log_excess(mean, sd, outlook.tried[..., 0].amax(-1, keepdim=True))
+    torch.testing.assert_close(found, torch.logsumexp(gain, 0) - math.log(2))
+
+
+def test_what_is_done_misses_an_aim():
+    """Of two requests that meet it on average, the one that is done exactly is better."""
+    outlook = outlook_of((0.3,))
+    straying = replace(outlook, execution=Overshoots())
+    ((mean, sd),) = straying.asked_moments(straying.places(POINTS))
+    each = [outlook.models[0].moments(at) for at in (POINTS, torch.stack([POINTS + 0.1, POINTS + 0.2]))]
+    (low, low_variance), (high, high_variance) = each
+    torch.testing.assert_close(mean, (low + high) / 2)
+    size = (low_variance.sqrt() + high_variance.sqrt()) / 2
+    torch.testing.assert_close(sd.square(), size.square() + ((high - low) / 2).square())
+
+
+def test_an_improvement_is_one_over_the_average_outcome_of_the_best_request():
+    outlook = outlook_of()
+    asked = outlook.asking(Overshoots(), POINTS)
+    here, there = (outlook.models[0].moments(at)[0] for at in (POINTS, torch.stack([POINTS + 0.1, POINTS + 0.2])))
+    torch.testing.assert_close(asked.tried[..., 0], (here + there) / 2)
 
 
 def test_what_is_expected_of_a_request_is_a_mixture_over_worlds_and_what_is_done():
@@ -174,20 +192,20 @@ def test_what_is_measured_later_and_what_is_done_are_averaged_over_together():
     unknown = torch.full((1, 1), torch.nan, dtype=torch.float64)
     places = outlook.places(unknown)
     assert places.inputs.shape == (2, 3, 2, 1, 1)
-    score = [ExpectedImprovement().score(world, t=1, parameters=1) for world in plain.worlds()]
-    improvement = torch.stack([one(draws).exp().mean() for one in score]).mean()
+    mean, variance = plain.models[0].moments(draws)  # (Q, D)
+    gain = acquisition.log_excess(mean, variance.sqrt(), plain.tried[..., 0].amax(-1, keepdim=True))
     found = ExpectedImprovement().score(outlook, t=1, parameters=1)(unknown)
-    torch.testing.assert_close(found.exp()[0], improvement)
+    torch.testing.assert_close(found.exp()[0], gain.exp().mean())
 
 
-@pytest.mark.parametrize("acquisition", [ExpectedImprovement(), UpperConfidenceBound()])
-def test_where_all_is_done_as_asked_nothing_changes(acquisition):
+@pytest.mark.parametrize("criterion", [ExpectedImprovement(), UpperConfidenceBound()])
+def test_where_all_is_done_as_asked_nothing_changes(criterion):
     class AsAsked:
         def branches(self, points):
             return torch.ones(2, 1, len(points), dtype=torch.float64), points.expand(2, 1, -1, -1)
 
     outlook = outlook_of(failed=True)
     same = replace(outlook, execution=AsAsked())
-    one, other = (acquisition.score(each, t=2, parameters=1)(POINTS) for each in (outlook, same))
+    one, other = (criterion.score(each, t=2, parameters=1)(POINTS) for each in (outlook, same))
     torch.testing.assert_close(one, other)
     torch.testing.assert_close(outlook.merits(POINTS), same.merits(POINTS))

@@ -51,8 +51,8 @@ class UpperConfidenceBound:
 
         def score(points: Tensor) -> Tensor:
             places = outlook.places(points)
-            ((mean, sd),) = outlook.moments(places)
-            merit, sd = (places.over_draws(places.mean(part)) for part in (acquisition.merit(mean, aim), sd))
+            ((mean, sd),) = outlook.asked_moments(places)
+            merit, sd = (places.over_draws(part) for part in (acquisition.merit(mean, aim), sd))
             return outlook.weigh(acquisition.ucb_mi(merit, sd, exploration, disagreement), places, outlook.tried.min())
 
         return score
@@ -63,28 +63,28 @@ class ExpectedImprovement:
     """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean.
 
     Of several outcomes: the expected gain in hypervolume over a world's front of posterior means. Where experiments
-    have failed, times the chance to succeed. Where equipment strays, the expectation is over what will be done as well.
+    have failed, times the chance to succeed. Where equipment strays, it is the improvement of the average outcome of
+    asking, over that of the best request.
     """
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
-        """log mean_q sum_b w_qb EI_q(x_qb), with x_qb what may be done of x."""
+        """log mean_q EI_q."""
         log_gain = self.log_gain(outlook)
 
         def score(points: Tensor) -> Tensor:
             places = outlook.places(points)
             gain = log_gain(places)
             if outlook.success is None:
-                return acquisition.log_mean(places.log_mean(gain))
+                return acquisition.log_mean(gain)
             log_chance = outlook.log_chance(places)
-            penalty = acquisition.infeasibility_penalty(places.mean(log_chance.exp()).mean(0))
-            return acquisition.log_mean(places.log_mean(gain + log_chance)) + penalty
+            return acquisition.log_mean(gain + log_chance) + acquisition.infeasibility_penalty(log_chance.exp().mean(0))
 
         return score
 
     def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
-        """log EI_q of places, in each world.  -> (Q, B m)"""
+        """log EI_q, in each world.  -> (Q, m)"""
         boxes = acquisition.free_boxes(outlook.tried)
-        return lambda places: acquisition.log_gain(outlook.moments(places), outlook.aims, boxes)
+        return lambda places: acquisition.log_gain(outlook.asked_moments(places), outlook.aims, boxes)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class LimitedImprovement(ExpectedImprovement):
     limits: int = 1
 
     def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
-        """log (EI_q prod_j P(y_j <= aim_j)) of places, in each world.  -> (Q, B m)"""
+        """log (EI_q prod_j P(y_j <= aim_j)), in each world.  -> (Q, m)"""
         split = len(outlook.models) - self.limits
         rows = outlook.models[0].inputs  # (Q, r, d)
         with torch.no_grad():
@@ -108,7 +108,7 @@ class LimitedImprovement(ExpectedImprovement):
         boxes = acquisition.free_boxes(torch.where(kept, merits, merits.amin(1, keepdim=True)))
 
         def log_gain(places: Places) -> Tensor:
-            moments = outlook.moments(places)
+            moments = outlook.asked_moments(places)
             gain = acquisition.log_gain(moments[:split], outlook.aims[:split], boxes)
             for (mean, sd), aim in zip(moments[split:], aims, strict=True):
                 gain = gain + torch.special.log_ndtr((aim - mean) / sd)
@@ -146,7 +146,7 @@ class Botorch:
             value = places.mean(places.by_draw(each.reshape(len(places.inputs), -1))).mean(0)
             if outlook.success is None:
                 return value
-            return value + acquisition.infeasibility_penalty(places.mean(outlook.log_chance(places).exp()).mean(0))
+            return value + acquisition.infeasibility_penalty(outlook.log_chance(places).exp().mean(0))
 
         return score
 

@@ -54,11 +54,6 @@ class Places:
         weights, each = self.split(values)
         return (weights * each).sum(1)
 
-    def log_mean(self, logs: Tensor) -> Tensor:
-        """log of the mean over what is done.  (Q D, B m) -> (Q D, m)"""
-        weights, each = self.split(logs)
-        return each[:, 0] if each.shape[1] == 1 else torch.logsumexp(each + weights.clamp_min(1e-300).log(), 1)
-
     def over_draws(self, values: Tensor) -> Tensor:
         """The mean over the draws in each of the Q worlds.  (Q D, m) -> (Q, m)"""
         each: Tensor = values.unflatten(0, (-1, self.inputs.shape[1]))
@@ -139,10 +134,35 @@ class Outlook:
         each = (model.moments(places.flat) for model in self.models)
         return [(places.by_draw(mean), places.by_draw(variance.sqrt())) for mean, variance in each]
 
+    def asked_moments(self, places: Places) -> list[tuple[Tensor, Tensor]]:
+        """Mean and standard deviation of the average outcome over what is done.  J times (Q D, m), (Q D, m)
+
+        The places are near each other: a world errs about all of them alike. Where there is an aim, what is done misses
+        it too.
+        """
+        found = []
+        for (mean, sd), aim in zip(self.moments(places), self.aims, strict=True):
+            weights, each = places.split(mean)
+            middle, size = (weights * each).sum(1), places.mean(sd)
+            if aim is not None:
+                size = (size.square() + (weights * (each - middle.unsqueeze(1)).square()).sum(1)).sqrt()
+            found.append((middle, size))
+        return found
+
+    def asking(self, execution: Execution, requests: Tensor) -> Outlook:
+        """Where points are asked for, and so is what was tried: an improvement is one over the best request.  (m, r)"""
+        asked = replace(self, execution=execution)
+        if self.draws is not None or not len(requests):
+            return asked
+        with torch.no_grad():
+            means = [mean for mean, _ in asked.asked_moments(asked.places(requests))]
+        return replace(asked, tried=_merits(means, self.aims))
+
     def log_chance(self, places: Places) -> Tensor:
-        """log of the chance to succeed, in each world.  (Q D, B m)"""
+        """log of the chance to succeed, in each world.  (Q D, m)"""
         assert self.success is not None
-        return places.by_draw(self.success.log_chance(places.flat))
+        chance = places.by_draw(self.success.log_chance(places.flat))
+        return chance if places.weights.shape[1] == 1 else places.mean(chance.exp()).clamp_min(1e-300).log()
 
     def worlds(self) -> list[Outlook]:
         """Each of the Q worlds alone, with a part of the draws, as if everything were done as asked."""
@@ -161,7 +181,7 @@ class Outlook:
         """p score + (1 - p) worst, with p the chance to succeed; unlikely points last.  (m,) -> (m,)"""
         if self.success is None:
             return score
-        chance = places.mean(self.log_chance(places).exp()).mean(0)
+        chance = self.log_chance(places).exp().mean(0)
         return chance * score + (1 - chance) * worst + acquisition.infeasibility_penalty(chance)
 
     def condition_on(self, points: Tensor) -> Outlook:
@@ -169,7 +189,7 @@ class Outlook:
         each world takes what is likeliest, in a draw of its own.  (m, r), or in the whole cube (Q, m, d)"""
         with torch.no_grad():
             places = self.places(points)
-            expected = [places.mean(mean) for mean, _ in self.moments(places)]
+            expected = [mean for mean, _ in self.asked_moments(places)]
         own = places.likeliest(len(self.models[0].inputs))
         return replace(
             self,
