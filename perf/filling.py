@@ -149,6 +149,18 @@ def covers(draws: Array, truth: Array) -> Array:
     return np.where(equal > 0, inside.clip(0) / equal.clip(1e-9), (below >= 0.05) & (below <= 0.95))
 
 
+def ratio(ours: Array, others: Array) -> str:
+    """The ratio of two root mean squares over tables, with its standard error.  (S,), (S,)"""
+    square = ours.mean() / others.mean()
+    error = np.std(ours - square * others, ddof=1) / others.mean() / len(ours) ** 0.5
+    return f"{square**0.5:.2f} ± {error / square**0.5 / 2:.2f}"
+
+
+def percent(shares: Array) -> str:
+    """A mean share over tables, with its standard error.  (S,)"""
+    return f"{100 * shares.mean():.0f} ± {100 * np.std(shares, ddof=1) / len(shares) ** 0.5:.1f} %"
+
+
 def in_designs(seeds: int, noise: float) -> None:
     """A line for each design and kind of column."""
     print("| design | column | error / regression | error / mean | 90 % covers |\n|---|---|---:|---:|---:|")
@@ -157,7 +169,7 @@ def in_designs(seeds: int, noise: float) -> None:
         for seed in range(seeds):
             rng = np.random.default_rng(seed)
             X = design(rng)
-            column, parameter = made(linear(X, rng, noise) if name else rng.normal(size=len(X)))
+            column, parameter = made(linear(X, rng, noise))
             space = Space(
                 {**{f"x{j}": Real(float(x.min()), float(x.max())) for j, x in enumerate(X.T)}, "y": parameter}
             )
@@ -171,10 +183,8 @@ def in_designs(seeds: int, noise: float) -> None:
             fitted = LinearRegression().fit(X[known], y[known]).predict(X[gaps])
             errors = [drawn.mean(0) - y[gaps], fitted - y[gaps], y[known].mean() - y[gaps]]
             found.append([*(np.mean(error**2) for error in errors), covers(drawn, y[gaps]).mean()])
-        ours, regression, mean, cover = np.mean(found, 0)
-        print(
-            f"| {name} | {kind} | {(ours / regression) ** 0.5:.2f} | {(ours / mean) ** 0.5:.2f} | {100 * cover:.0f} % |"
-        )
+        ours, regression, mean, cover = np.transpose(found)
+        print(f"| {name} | {kind} | {ratio(ours, regression)} | {ratio(ours, mean)} | {percent(cover)} |", flush=True)
 
 
 def unrelated(seeds: int) -> None:
@@ -193,8 +203,8 @@ def unrelated(seeds: int) -> None:
             found.append(
                 [np.mean((drawn.mean(0) - X[gap]) ** 2), np.mean((mean - X[gap]) ** 2), covers(drawn, X[gap]).mean()]
             )
-        ours, mean, cover = np.mean(found, 0)
-        print(f"| {k} | {rows} | {(ours / mean) ** 0.5:.3f} | {100 * cover:.0f} % |")
+        ours, mean, cover = np.transpose(found)
+        print(f"| {k} | {rows} | {ratio(ours, mean)} | {percent(cover)} |", flush=True)
 
 
 def real_tables(folder: Path | None) -> Iterator[tuple[str, Array, Array]]:

@@ -234,7 +234,7 @@ def main() -> None:
     print(table(records))
 
 
-def parallel(work: Callable[[Run], dict[str, Any]], runs: list[Run], jobs: int) -> Any:
+def parallel(work: Callable[[Any], dict[str, Any]], runs: list[Any], jobs: int) -> Any:
     """The finished runs, in any order."""
     if jobs == 1:
         return map(work, runs)

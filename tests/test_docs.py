@@ -125,7 +125,8 @@ def test_the_example_of_the_method_says_what_the_text_says():
     draws = namespace["gap"].draws
     assert 0.3 < namespace["left"] < 0.7
     assert 0.35 < sum(draws) / len(draws) < 0.65
-    assert min(abs(draw - 0.5) for draw in draws) > 0.1
+    between = sum(abs(draw - 0.5) < 0.1 for draw in draws)
+    assert between <= 0.02 * len(draws)  # where the outcome is taken for wrong
 
 
 def test_the_campaigns_in_campaigns_md_are_valid(tmp_path):

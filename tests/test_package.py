@@ -4,7 +4,8 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from importlib.metadata import version
+import tomllib
+from importlib.metadata import metadata, version
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,16 @@ def test_the_source_distribution_has_tests_documents_and_metadata(tmp_path):
 def test_every_package_has_a_lowest_version():
     lowest = runpy.run_path(str(ROOT / "tests" / "oldest.py"))["lowest"](ROOT / "pyproject.toml")
     assert {"botorch==0.17", "joblib==1.4", "psycopg==3.2.2"} <= set(lowest)
+
+
+PERMISSIVE = re.compile(r"BSD|MIT|Apache|PSF|Python Software Foundation|Zlib|CC0|BSL")
+REQUIRED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+
+
+@pytest.mark.parametrize("name", [re.split(r"[^\w.-]", one)[0] for one in REQUIRED])
+def test_what_the_library_needs_has_a_permissive_licence(name):
+    told = metadata(name)
+    classifiers = [one for one in told.get_all("Classifier") or [] if one.startswith("License")]
+    licence = told.get("License-Expression") or " ".join([*classifiers, (told.get("License") or "")[:60]])
+    assert PERMISSIVE.search(licence), licence
+    assert "GPL" not in licence

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from bomi.data.objectives import Objective
 from bomi.data.observations import Observations, Row
-from bomi.impute.completed import Completed
+from bomi.impute.completed import Completed, Explained
 from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
 from bomi.methods import Method
@@ -79,6 +79,13 @@ class Fit:
     def measured(self) -> Tensor:
         """The rows with an outcome.  (Q, r, d)"""
         return self.completed.inputs[:, ~self._failed]
+
+    @cached_property
+    def wrong(self) -> Tensor:
+        """Which recorded outcomes most worlds take for wrong.  (J, n) bool"""
+        if not isinstance(self.completed, Explained):
+            return self.table.wrong
+        return replace(self.table, targets=self.completed.targets, drawn=self.completed.drawn).wrong
 
     @property
     def _failed(self) -> Tensor:

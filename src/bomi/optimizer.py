@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +32,7 @@ from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
 from bomi.predict import by_setting, predictions
 from bomi.prospects import HORIZONS, prospects_of
-from bomi.recommend import Risk, best_of_each_draw, read_risk, recommended, shortlist_of, trade_offs
+from bomi.recommend import Risk, best_of_each_draw, luck, read_risk, recommended, shortlist_of, trade_offs
 from bomi.results import (
     Best,
     Explanation,
@@ -456,6 +457,12 @@ class Optimizer:
             [[one.merit(rows[place].outcomes[one.name]) for one in self.objectives] for place in done],
             dtype=torch.float64,
         )
+        if self._has_model():
+            tried = [place for place, row in enumerate(rows) if row.tried]
+            wrong = dict(zip(tried, self._learn().wrong.any(0).tolist(), strict=True))
+            believed = torch.tensor([not wrong[place] for place in done])
+            if believed.any():
+                done, merits = [place for place in done if not wrong[place]], merits[believed]
         weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
             return self._recommend(choices, risk, done[int(merits[:, 0].argmax())], weights[0])
@@ -473,6 +480,7 @@ class Optimizer:
             best = recommended(self._learn(), weights, risk, seed=seed, shortlist=shortlist, choices=choices)
             setting = choices.setting(best)
             (predicted,), (as_done,) = self._expectations([setting])
+            predicted, as_done = self._lucky(predicted, setting), self._lucky(as_done, setting)
         else:
             known = _known(seen)
             chosen = [name for name in self.space.names if name in choices.given or name not in self.space.measured]
@@ -485,6 +493,17 @@ class Optimizer:
                 setting, note = None, "no model, and the best row seen is not among what there is to choose from"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
         return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place, as_done)
+
+    def _lucky(self, predicted: Any, setting: Mapping[str, Known]) -> Any:
+        """A prediction of what was chosen for looking best, with the part that luck may have in that."""
+        if predicted is None or isinstance(predicted, Mapping):
+            return predicted
+        fit, (objective,) = self._learn(), self.objectives
+        place = torch.from_numpy(self._typical(self.space.place(setting)))
+        slope = fit.transforms[0].slope(torch.tensor(objective.sign * predicted.mean, dtype=torch.float64))
+        return predicted._replace(
+            sd=math.hypot(predicted.sd, luck(fit, place, seed=self._seed_of_all_rows) / float(slope))
+        )
 
     def _front(self, choices: Choices, risk: Risk, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.

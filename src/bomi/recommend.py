@@ -23,6 +23,9 @@ from bomi.space.numbers import plain_number
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
+RESAMPLED = 100  # sets of outcomes, for the part that luck has in what looks best
+RIVALS = 64  # rows that might have looked best instead
+NEAR = 200, 0.05  # places around the best rows that might have, and how far from these
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,32 @@ def recommended(
         return candidates.best_listed(score_of(outlook), choices.listed, per_world=per_world)
     starts = choices.points(fit.good_rows)
     return candidates.maximize(score_of(outlook), choices.left, seed=seed, starts=starts, shortlist=shortlist)
+
+
+def luck(fit: Fit, best: Tensor, *, seed: int) -> float:
+    """How much of what is expected at the best place may be luck, as a standard deviation on the model's scale.
+
+    A place is recommended because it looks best, and where outcomes are noisy, noise has a part in that. A parametric
+    bootstrap (Efron and Tibshirani 1993) says how large a part: outcomes are drawn anew around what each world expects
+    of its rows, and the largest mean that they give is compared with what is expected in its place today. 0 where there
+    are several outcomes or an aim.  best: (d,)
+    """
+    if len(fit.models) > 1 or fit.aims[0] is not None:
+        return 0.0
+    (model,), rng = fit.models, torch.Generator().manual_seed(seed)
+    expected = model.fitted()  # (Q, n)
+    rivals = fit.measured[0, expected.mean(0).topk(min(RIVALS, expected.shape[1])).indices]
+    count, far = NEAR
+    around = fit.good_rows[torch.randint(len(fit.good_rows), (count,), generator=rng)]
+    near = (around + far * torch.randn(around.shape, generator=rng, dtype=torch.float64)).clamp(0, 1)
+    places = torch.cat([best[None], rivals, near])
+    noise = torch.randn(expected.shape[1], RESAMPLED, generator=rng, dtype=torch.float64)
+    spread = model.variances.cpu().sqrt().expand_as(expected)
+    with torch.no_grad():
+        today = model.moments(places)[0].mean(0)  # (m,)
+        resampled = model.means_of(places, expected.unsqueeze(-1) + spread.unsqueeze(-1) * noise).mean(0)  # (m, b)
+    found, where = resampled.max(0)
+    return max(float((found - today[where]).mean()), 0.0)
 
 
 def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, risk: Risk = EXPECTED, *, seed: int) -> Tensor | None:

@@ -84,6 +84,8 @@ def _belief(loaded: LoadedTable) -> Iterator[str]:
         yield paragraph("There is no model yet: more rows with an outcome are needed.", "said bad")
     for one in validations:
         yield paragraph(one.sentence[:1].upper() + one.sentence[1:] + ".", "said" if one.trusted else "said bad")
+        if one.disbelief:
+            yield paragraph(one.disbelief[:1].upper() + one.disbelief[1:] + ".", "said bad")
     try:
         found = workflow.recommend(loaded)
     except BomiError as error:

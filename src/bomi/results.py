@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bomi.space import Array, cells
 from bomi.space.cells import Cell, Known
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 FEWEST = 8  # rows by which a model can be judged
 CHANCE = (0.33, 2.6)  # the share that a model seems to explain of pure noise: at most, and over the root of the rows
+NAMED = 3  # outcomes that cannot be believed
 NARROW = 0.7  # share of rows within their 90 % intervals: with fewer, the intervals are too narrow
 
 
@@ -282,27 +284,32 @@ class Validation:
     low: Array  # (n,) 5 %
     high: Array  # (n,) 95 %
     explained: float  # share of the variation, on the model's scale: 1 is all of it, 0 or less is none
+    wrong: tuple[int, ...] = ()  # rows whose outcome cannot be believed: they do not count below
 
     @property
     def error(self) -> float:
         """The mean distance between what was expected and what was measured."""
-        return float(np.abs(self.measured - self.mean).mean())
+        return float(np.abs(self.measured - self.mean)[self._counted].mean())
 
     @property
     def inside(self) -> int:
         """How many rows lie within their intervals."""
-        return int(((self.low <= self.measured) & (self.measured <= self.high)).sum())
+        return int(((self.low <= self.measured) & (self.measured <= self.high))[self._counted].sum())
+
+    @property
+    def _counted(self) -> NDArray[np.bool_]:
+        return ~np.isin(self.rows, self.wrong)
 
     @property
     def trusted(self) -> bool:
         """Whether the model has shown that it knows more than chance."""
-        count, (most, root) = len(self.rows), CHANCE
+        count, (most, root) = int(self._counted.sum()), CHANCE
         return count >= FEWEST and self.explained > min(most, root / math.sqrt(count))
 
     @property
     def sentence(self) -> str:
         """What to think of the model, in one sentence."""
-        count = len(self.rows)
+        count = int(self._counted.sum())
         if count < FEWEST:
             rows = f"{count} row{'' if count == 1 else 's'}"
             return f"{rows} with {self.outcome} cannot show yet whether the model is right: about {FEWEST} are needed"
@@ -321,8 +328,31 @@ class Validation:
 
     @property
     def doubt(self) -> str:
-        """The sentence, while it is bad news."""
-        return "" if self.trusted else self.sentence
+        """The sentence, while it is bad news, and outcomes that cannot be believed."""
+        return "; ".join(said for said in ("" if self.trusted else self.sentence, self.disbelief) if said)
+
+    @property
+    def disbelief(self) -> str:
+        """Which outcomes cannot be believed, if some cannot."""
+        if not self.wrong:
+            return ""
+        told = dict(zip(self.rows, self.measured.tolist(), strict=True))
+        named = [f"{told[row]:.6g} in row {row}" for row in self.wrong[:NAMED]]
+        more = f" and {len(self.wrong) - NAMED} more" if len(self.wrong) > NAMED else ""
+        verb = "cannot be believed beside the other rows and has no say: look it up, or repeat it"
+        if len(self.wrong) > 1:
+            verb = "cannot be believed beside the other rows and have no say: look them up, or repeat them"
+        return f"{self.outcome} of {', '.join(named)}{more} {verb}"
+
+    @property
+    def believed(self) -> Validation:
+        """The same without the rows whose outcome cannot be believed: they would spoil the scale of a figure."""
+        if not self.wrong:
+            return self
+        kept = self._counted
+        rows = tuple(row for row, counts in zip(self.rows, kept.tolist(), strict=True) if counts)
+        parts = {name: getattr(self, name)[kept] for name in ("measured", "mean", "low", "high")}
+        return replace(self, rows=rows, wrong=(), **parts)
 
     @property
     def records(self) -> list[dict[str, float]]:

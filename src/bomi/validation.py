@@ -32,6 +32,7 @@ WIDTH = 1.645  # standard deviations, to either side, of an interval that holds 
 def validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) -> Validation:
     """What is expected of each row from all others, of the j-th outcome.  numbers: of the rows of the table"""
     rows, targets, mean, sd = leave_one_out(fit, j)
+    wrong = fit.wrong[j, rows]
     to_outcomes = fit.transforms[j].to_outcomes
     middle, *ends = (
         np.clip(objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy(), *objective.bounds)
@@ -45,7 +46,8 @@ def validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) ->
         middle,
         np.minimum(*ends),
         np.maximum(*ends),
-        share_explained(targets, mean),
+        share_explained(targets[~wrong], mean[~wrong]),
+        tuple(numbers[i] for i in rows[wrong].tolist()),
     )
 
 

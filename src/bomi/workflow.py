@@ -155,7 +155,10 @@ def validations(loaded: LoadedTable) -> list[Validation]:
     except MethodError:
         return []
     numbers = loaded.experiments.numbers
-    return [replace(one, rows=tuple(numbers[row] for row in one.rows)) for one in found]
+    return [
+        replace(one, rows=tuple(numbers[row] for row in one.rows), wrong=tuple(numbers[row] for row in one.wrong))
+        for one in found
+    ]
 
 
 def doubt(loaded: LoadedTable) -> str:

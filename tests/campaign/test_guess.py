@@ -42,9 +42,17 @@ def test_every_column_is_taken_for_something_with_why():
         "furnace": "constant: constant 'F2': not used",
         "hold": "constant: constant 30: not used",
         "c (mg/L)": "parameter: number, from 1 to 8000 mg/L on a log scale",
-        "yield (%)": "objective: maximize, a guess; number",
+        "yield (%)": "objective: maximize, a guess by its name; number",
         "purity (%)": "unused: kept, not used: seems to be another outcome; --objective takes several",
     }
+
+
+def test_what_is_only_a_guess_is_called_one():
+    table = "T (°C),feed,drying,CD (nm)\n60,1,4.1,182\n70,2,4.7,171\n60,2,4.3,165\n70,1,4.9,179\n"
+    said = why(table, objective="CD (nm)")
+    assert said["CD (nm)"].startswith("objective: maximize, though its name does not tell: --goal minimize")
+    assert said["drying"].endswith("differs in each row: if it is measured and not set, give it role = 'measured'")
+    assert "differs" not in said["feed"]
 
 
 def test_what_is_unsure_is_asked_with_the_answers_it_would_take():

@@ -1,3 +1,4 @@
+import datetime
 from contextlib import suppress
 from pathlib import Path
 
@@ -90,6 +91,22 @@ def test_windows_1252_is_read_with_a_note_and_written_back():
     assert sheet.append([], [{"note": "süß"}]) == content + ";süß\r\n".encode("cp1252")
     with pytest.raises(FileError, match="save it as UTF-8"):
         sheet.append([], [{"note": "日本"}])
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name", "text"), [("cp1250", "Windows-1250", "późny;1,5"), ("cp932", "Shift-JIS", "触媒;1,5")]
+)
+def test_other_encodings_of_spreadsheets_are_told_by_their_letters(encoding, name, text):
+    content = f"termin;plon\n{text}\n".encode(encoding)
+    sheet = parse_sheet(HERE, content)
+    assert sheet.columns == {"termin": [text.split(";")[0]], "plon": ["1,5"]}
+    assert sheet.notes == (f"not UTF-8: read as {name}",)
+    assert sheet.append([], [{"plon": "2"}]).decode(encoding) == f"termin;plon\n{text}\n;2\n"
+
+
+@pytest.mark.parametrize("text", ["flow m³/h", "Härte – Öl", "A–B “q”", "¿Qué?", "été élevé…"])
+def test_western_letters_and_signs_stay_western(text):
+    assert parse_sheet(HERE, f"a;b\n{text};1\n".encode("cp1252")).columns["a"] == [text]
 
 
 def test_blank_lines_and_trailing_empty_columns_stay_and_rows_go_before_trailing_blank_ones():
@@ -215,6 +232,10 @@ def test_a_workbook(tmp_path):
     sheet = read_sheet(path)
     assert sheet.columns == {"id": ["x", "2"], "a": ["1.5", "300±15"], "b": ["", "3"]}
     assert sheet.numbers == [2, 4]
+    book.active["B2"] = datetime.time(3, 30)
+    book.active["B2"].number_format = "h:mm"
+    book.save(path)
+    assert read_sheet(path).columns["a"][0] == "03:30"  # as it is shown
     with pytest.raises(FileError, match="save it as CSV"):
         sheet.retyped({(0, 0): "y"})
     path.write_bytes(path.read_bytes()[:300])

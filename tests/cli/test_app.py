@@ -282,6 +282,21 @@ def test_trust_is_one_sentence_and_what_surprised(bomi, lab):
     assert found["sentence"][1:] in output.splitlines()[0]
 
 
+def test_a_slipped_decimal_point_is_named_by_check_suggest_and_trust(bomi, tmp_path):
+    random = np.random.default_rng(0)
+    lines = ["temp,time,strength"]
+    for i, (temp, hours) in enumerate(random.random((24, 2))):
+        strength = 400 + 40 * temp + 20 * hours + random.normal()
+        lines.append(f"{120 + 100 * temp:.1f},{1 + 8 * hours:.2f},{strength * (10 if i == 11 else 1):.1f}")
+    table = tmp_path / "lab.csv"
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert bomi("init", table, "--objective", "strength")[0] == 0
+    assert "far from all others; can it be?" in bomi("check", table)[2]
+    assert "in row 13 cannot be believed" in bomi("suggest", table)[2]
+    assert "in row 13 cannot be believed" in bomi("trust", table)[1]
+    assert json.loads(bomi("trust", table, "--format", "json")[1])["wrong"] == [13]
+
+
 def test_bad_news_stands_beside_suggestion_and_recommendation(bomi, lab):
     rows = list(csv.reader(io.StringIO(lab.read_text(encoding="utf-8"))))
     shuffled = np.random.default_rng(0).permutation([row[6] for row in rows[1:]])

@@ -338,6 +338,19 @@ def test_hyper_parameters_are_drawn_from_their_posterior(noise):
     assert float(found.mean()) == pytest.approx(float(weights @ density), abs=0.35)
 
 
+def test_draws_know_nothing_but_where_they_are():
+    """Two moves at once are the same as one after the other, also where the first is refused."""
+    X, y, _ = two_readings(0.2, 1)
+    pairs, begin = Pairs(KERNEL, X.expand(60, -1, -1)), torch.zeros(60, 3, dtype=torch.float64)
+    at_once = draw_hyper(pairs, y, begin, torch.Generator().manual_seed(0), count=2)
+    generator = torch.Generator().manual_seed(0)
+    first = draw_hyper(pairs, y, begin, generator)
+    refused = (first == begin).all(-1)
+    assert refused.any()
+    assert not refused.all()
+    torch.testing.assert_close(at_once, draw_hyper(pairs, y, first, generator))
+
+
 def test_drawn_hyper_parameters_stay_in_their_ranges():
     X, y, modes = two_readings(0.0, 0)
     low, high = torch.tensor([*KERNEL.bounds(), tuple(map(math.log, NOISE_BOUNDS))], dtype=torch.float64).unbind(-1)

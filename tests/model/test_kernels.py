@@ -85,7 +85,9 @@ def test_a_search_begins_from_the_best_points_of_every_noise_level_and_none_that
         assert len(set(levels)) == len(levels)
         for place, level in zip(places, levels, strict=True):
             assert value[place, world] == value[level :: len(fitting.STARTING_NOISES), world].max()
-    assert (value < value.max() - fitting.BEHIND).any()  # some are hopeless
+    hopeful = value > value.amax(0) - fitting.BEHIND
+    assert not hopeful.all()
+    assert len(fitting._starts(pairs, y, keep=len(value))[0]) == hopeful.sum()
 
 
 def test_of_several_starts_a_world_keeps_the_best():

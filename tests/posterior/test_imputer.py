@@ -47,8 +47,8 @@ def test_rows_that_come_and_go_are_found_again_by_their_keys():
     table = table_of(4, 2)
     chains = dataclasses.replace(chains_of(table), inputs=torch.arange(16.0, dtype=torch.float64).reshape(2, 4, 2))
     after = dataclasses.replace(table_of(4, 2), keys=(103, 7, 100, 101))
-    found, outcomes = chains.continued(after)
-    assert outcomes is None
+    found, same = chains.continued(after)
+    assert same is after
     assert found[:, [0, 2, 3]].tolist() == chains.inputs[:, [3, 0, 1]].tolist()
     assert found[:, 1].isnan().all()
 
@@ -65,13 +65,13 @@ def counted(monkeypatch):
         chosen.append((len(table), None if worlds is None else len(worlds)))
         return (WARPED,)
 
-    def draw(self, table, transforms, rng, worlds=None, hyper=None, outcomes=None):
+    def draw(self, table, transforms, rng, worlds=None, hyper=None):
         drawn.append((tuple(transforms), None if worlds is None else len(worlds), hyper is not None))
         return chains_of(table, transforms=transforms, hyper=hyper is not None)
 
     monkeypatch.setattr(policy, "choose_transforms", choose_transforms)
     monkeypatch.setattr(Posterior, "_draw", draw)
-    monkeypatch.setattr(Posterior, "_learned", lambda self, chains, rng: chains)
+    monkeypatch.setattr(Posterior, "_learned", lambda self, chains, rng, *, doubting=True: chains)
     return chosen, drawn
 
 
@@ -141,6 +141,13 @@ def test_draws_are_whole_rounds_of_the_worlds_each_with_its_own_process():
     assert torch.equal(state.inputs, before)
     gaps = table.inputs.isnan()
     assert (found.inputs[:, gaps].std(0) > 0.01).all()
+
+
+def test_the_inverse_is_computed_afresh_every_tenth_round_of_draws(monkeypatch):
+    computed, own = [], imputer.inverse_of
+    monkeypatch.setattr(imputer, "inverse_of", lambda *args: computed.append(args) or own(*args))
+    Posterior(worlds=2).draws(chains_of(table_of(9)), 2 * 21, rng())
+    assert len(computed) == 3
 
 
 def test_fewer_than_two_outcomes_are_too_few_for_a_process():

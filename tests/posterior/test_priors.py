@@ -171,8 +171,25 @@ def test_values_and_normal_numbers_map_to_each_other_where_gaps_go_together():
     root = torch.tensor([[1.0, 0.0], [0.6, 0.8]], dtype=torch.float64).repeat(3, 1, 1)
     priors = dataclasses.replace(plain, root=root)
     e = 0.5 * torch.randn(2, 1, 3, 2, generator=generator, dtype=torch.float64)
-    torch.testing.assert_close(priors.locate(priors.draw(e)[:, 0]), e[:, 0], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(priors.locate(priors.draw(e)[:, 0], generator), e[:, 0], atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(priors.draw(e), plain.draw((root @ e.unsqueeze(-1)).squeeze(-1)))
+
+
+def test_a_value_with_a_probability_of_its_own_is_reached_from_all_its_normal_numbers():
+    """Of what is drawn, 30 % is 0, 20 % is 1 and 10 % is 0.5. The normal numbers found for it are normal again."""
+    generator = torch.Generator().manual_seed(1)
+    inputs = torch.full((1, 1), NAN, dtype=torch.float64)
+    table = Table(Space({"a": (0, 1)}), inputs, inputs, torch.zeros(1).double())
+    priors = gap_priors(table, to_codes(table, inputs), 4000)
+    nodes = torch.linspace(0, 1, 256, dtype=torch.float64)
+    nodes[127:129] = 0.5
+    cdf = 0.3 + 0.4 * nodes + 0.1 * (torch.arange(256) > 127)
+    priors = dataclasses.replace(priors, nodes=nodes.expand(1, 1, -1), cdf=cdf.repeat(4000, 1, 1, 1))
+    x = priors.draw(torch.randn(4000, 1, 1, 1, generator=generator, dtype=torch.float64))[:, 0]
+    found = priors.locate(x, generator)
+    torch.testing.assert_close(priors.draw(found[:, None])[:, 0], x)
+    level = torch.special.ndtr(found.flatten()).sort().values
+    assert float((level - torch.linspace(0, 1, 4000, dtype=torch.float64)).abs().max()) < 0.03
 
 
 def test_the_priors_of_some_rows_are_those_of_the_rows():

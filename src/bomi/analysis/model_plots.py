@@ -190,7 +190,8 @@ def _ends(values: Sequence[Known]) -> tuple[float, float]:
 @styled
 def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequence[object] | None = None) -> Any:
     """Every row as expected from all others against what was measured; those outside their interval are named."""
-    found = optimizer.validation(outcome)
+    whole = optimizer.validation(outcome)
+    found, left_out = whole.believed, len(whole.wrong)
     name = with_unit(found.outcome, found.unit)
     figure, axes = new_figure(6.8, 5.4)
     complete = np.array([optimizer.observations.rows[row].complete for row in found.rows])
@@ -212,7 +213,8 @@ def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequ
             axes.annotate(label, at, xytext=(6, 4), textcoords="offset points", fontsize=8)
     axes.set(xlabel=f"measured {name}", ylabel=f"expected {name}, from the other rows")
     grid(axes, "both")
-    heading(figure, "Predicted against measured", found.sentence)
+    note = f"; {left_out} that cannot be believed left out" if left_out else ""
+    heading(figure, "Predicted against measured", found.sentence + note)
     legend_below(figure, [axes])
     return figure
 

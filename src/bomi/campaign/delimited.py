@@ -7,6 +7,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from bomi.errors import FileError
@@ -17,6 +18,9 @@ SNIFFED = 200  # lines that the separator is guessed from
 MIXED = "mixed"  # the encoding of a file whose lines have different ones: it is only read
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+_WINDOWS = {"cp1252": "Windows-1252", "cp1250": "Windows-1250", "cp932": "Shift-JIS"}
+_JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]{2}")
+_MISREAD = re.compile(r"[a-zß-ÿ][¹³¿£¥¯¼¾Ÿ]+[a-zß-ÿ]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECLARED = re.compile(r"sep=([\t;,|])[ \r\n]*", re.IGNORECASE)
 _BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8-sig"}
@@ -47,21 +51,40 @@ def decode(path: Path, content: bytes) -> tuple[str, str, list[str]]:
 
 def _decode_lines(path: Path, content: bytes) -> tuple[str, str, list[str]]:
     """The text of a file of which some bytes are no UTF-8."""
-    texts, other, wide = [], [], 0
+    texts: list[str] = []
+    other, wide = [], 0
     for number, line in enumerate(content.split(b"\n"), 1):
         try:
             texts.append(line.decode("utf-8-sig" if number == 1 else "utf-8"))
             wide += not line.isascii()
         except UnicodeDecodeError:
             other.append(number)
-            try:
-                texts.append(line.decode("cp1252"))
-            except UnicodeDecodeError:
-                raise FileError(f"{path} is no text in UTF-8 or Windows-1252; is it the right file?") from None
+            texts.append(line.decode("cp1252", "replace"))
+    if not wide and (encoding := _codepage(content)) != "cp1252":
+        return content.decode(encoding), encoding, [f"not UTF-8: read as {_WINDOWS[encoding]}"]
+    if any("\ufffd" in texts[number - 1] for number in other):
+        raise FileError(f"{path} is no text in UTF-8 or Windows-1252; is it the right file?")
     if not wide:
         return content.decode("cp1252"), "cp1252", ["not UTF-8: read as Windows-1252"]
     lines = f"line {other[0]} is" if len(other) == 1 else f"lines {', '.join(map(str, other[:5]))} are"
     return "\n".join(texts), MIXED, [f"{lines} not UTF-8 as the others are: read as Windows-1252"]
+
+
+def _codepage(content: bytes) -> str:
+    """Which encoding of spreadsheets a text is in that is no UTF-8: western, Central European or Japanese.
+
+    Two Japanese letters side by side are none of the others; a sign such as ¹ or ¿ within a word is a letter of the
+    Central European one.
+    """
+    signs = {
+        "cp932": _JAPANESE.search(content.decode("cp932", "replace")) and re.search(b"[\x81-\x9f]", content),
+        "cp1250": _MISREAD.search(content.decode("cp1252", "replace")),
+    }
+    for encoding, sign in signs.items():
+        with suppress(UnicodeError):
+            if sign and content.decode(encoding).encode(encoding) == content:
+                return encoding
+    return "cp1252"
 
 
 def encode(path: Path, text: str, encoding: str) -> bytes:
@@ -73,7 +96,8 @@ def encode(path: Path, text: str, encoding: str) -> bytes:
         return mark + text.encode(encoding)
     except UnicodeEncodeError as error:
         raise FileError(
-            f"{path.name} is in Windows-1252, which has no {error.object[error.start]!r}; save it as UTF-8"
+            f"{path.name} is in {_WINDOWS.get(encoding, encoding)}, which has no {error.object[error.start]!r}; "
+            "save it as UTF-8"
         ) from None
 
 

@@ -6,9 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
+import numpy as np
+
 from bomi.campaign.experiments import Experiments
 from bomi.campaign.lexicon import goal_of
 from bomi.campaign.words import likely_mistakes, merge_spellings
+from bomi.data.bulk import far_from_bulk
 from bomi.space import Categorical, cells, units
 
 FEW = 6  # different numbers that may be names of something
@@ -31,6 +34,7 @@ def doubts(experiments: Experiments) -> list[str]:
         *_near_duplicates(experiments),
         *_constant_outcomes(experiments),
         *_impossible_outcomes(experiments),
+        *_far_outcomes(experiments),
         *_contradictions(experiments),
     ]
 
@@ -83,6 +87,15 @@ def _impossible_outcomes(experiments: Experiments) -> Iterator[str]:
         for value, i in wrong[:3]:
             said = f"{cells.number_text(value)} {unit}".strip()
             yield f"{experiments.label(i)}: {name!r} is {said}; can it be?"
+
+
+def _far_outcomes(experiments: Experiments) -> Iterator[str]:
+    for name in experiments.campaign.outcomes:
+        told = np.array([row.outcomes.get(name, np.nan) for row in experiments.rows], dtype=float)
+        far = np.flatnonzero(far_from_bulk(told))
+        for i in far[:3]:
+            said = cells.number_text(float(told[i]))
+            yield f"{experiments.label(int(i))}: {name!r} is {said}, far from all others; can it be?"
 
 
 def _contradictions(experiments: Experiments) -> Iterator[str]:

@@ -308,7 +308,7 @@ def _settled(
     for place, (name, column) in enumerate(columns.items()):
         role, why = column.role, column.why
         if name in wanted:
-            role, why = OBJECTIVE, f"{_wish(wanted[name])}{', a guess' if name in guessed else ''}; {why}"
+            role, why = OBJECTIVE, f"{_wish(wanted[name])}{_guessed(name) if name in guessed else ''}; {why}"
         elif parameters is not None and name in parameters:
             role = PARAMETER
         elif parameters is not None and role in (PARAMETER, OUTCOME):
@@ -319,8 +319,23 @@ def _settled(
             role, why = UNUSED, f"kept, not used: it differs in each row, as if measured; --parameters names it; {why}"
         elif role == PARAMETER and before and place > first and not is_setting(name):
             role, why = UNUSED, f"kept, not used: stands right of the objective; --parameters names it; {why}"
-        settled[name] = replace(column, role=role, why=why)
+        notes = column.notes
+        if role == PARAMETER and column in numbers and _alone_differs(column, numbers):
+            notes = (*notes, "differs in each row: if it is measured and not set, give it role = 'measured'")
+        settled[name] = replace(column, role=role, why=why, notes=notes)
     return settled
+
+
+def _alone_differs(column: Column, numbers: Sequence[Column]) -> bool:
+    """Whether no two numbers of a column are the same, while those of all others repeat."""
+    others = [other for other in numbers if other is not column]
+    return bool(others) and _variety(column) == 1 and all(_variety(other) <= REPEATS for other in others)
+
+
+def _guessed(name: str) -> str:
+    if goal_of(name):
+        return ", a guess by its name"
+    return ", though its name does not tell: --goal minimize if less is better"
 
 
 def _wish(goal: object) -> str:

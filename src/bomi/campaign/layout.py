@@ -21,6 +21,7 @@ HEADER_ROWS = 3  # a header may be wrapped over so many
 
 _PLAIN = re.compile(r"\s*[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?\s*")
 _STATISTICS = re.compile(
+    r"lsd.*|hsd.*|p[- ]?values?|f[- ]?test|anova|sed?m?|significance|sig\.?|"
     r"(?:grand |sub)?totals?|sum|means?|averages?|avg\.?|median|min\.?|max\.?|minimum|maximum|std\.?|std\.? ?dev\.?|"
     r"st\.? ?dev\.?|sd|s\.d\.|rsd|rsd ?%|cv|cv ?%|count|n|n ?=.*|anzahl|nb|range|variance|"
     r"lsl|usl|spec\.?|summe|gesamt|mittelwert|mittel|durchschnitt|standardabweichung|stabw\.?|streuung|moyenne|"
@@ -188,7 +189,7 @@ def _names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     filled = [""] * len(rows)
     for j in range(width):
         parts: list[str] = []
-        below = [" ".join(row[j].split()) if j < len(row) else "" for row in rows]
+        below = [" ".join(row[j].translate(cells.INVISIBLE).split()) if j < len(row) else "" for row in rows]
         for i, text in enumerate(below):
             filled[i] = text or filled[i]
             inherited = len(rows) > 1 and not text and any(below[i + 1 :]) and i < len(rows) - 1
@@ -244,7 +245,8 @@ def _body(
     for place in range(last + 1, len(records)):
         row = records[place]
         apart = bool(body) and numbers[place] > numbers[place - 1] + 1
-        if apart and _starts_another(row, numeric, records[place + 1 : place + 4]):
+        again = [cell.strip() for cell in row] == title
+        if apart and not again and _starts_another(row, numeric, records[place + 1 : place + 4]):
             left_out += [(other, "another table begins there") for other in range(place, len(records))]
             break
         held = [cell for cell in row if cell]
@@ -258,7 +260,7 @@ def _body(
             left_out.append((place, why))
         else:
             body.append(place)
-    while body and _is_note(records[body[-1]], numeric, columns):
+    while body and _is_note(records[body[-1]], records, body, numeric, columns):
         left_out.append((body.pop(), "a note"))
     return body, sorted(left_out)
 
@@ -288,7 +290,7 @@ def _why_none(
         rest = texts[1:]
         if all(is_numeric(text) or cells.is_unknown(text) or text.startswith("=") for text in rest):
             return "a summary of the rows"
-    if columns >= 3 and len(held) == 1 and _is_word(start) and " " in start and not _alike(start, others):
+    if columns >= 3 and len(held) == 1 and _is_word(start) and not _alike(start, others):
         prose = place > 0 and title[place : place + 1] and (not others or any(_is_word(other) for other in others))
         return "" if prose else "a note"  # a column of notes may hold a note and nothing else
     if _COMMENT.match(start) and len(held) <= 2 and columns >= 3 and body and not _alike(start, others):
@@ -321,9 +323,13 @@ def _starts_another(row: Sequence[str], numeric: Sequence[int], below: Sequence[
     return any(is_numeric(cell) for record in below for cell in record)
 
 
-def _is_note(row: Sequence[str], numeric: Sequence[int], columns: int) -> bool:
-    """Whether a last record holds words only, some of them where numbers would stand, and few cells at all."""
+def _is_note(
+    row: Sequence[str], records: Sequence[Sequence[str]], body: Sequence[int], numeric: Sequence[int], columns: int
+) -> bool:
+    """Whether a last record has few cells, and is written otherwise than the others or has words for numbers."""
     held = [cell for cell in row if cell.strip()]
+    if len(held) * 2 <= columns and _unlike(row, records, body[:-1]):
+        return True
     inside = [row[j] for j in numeric if j < len(row) and row[j].strip()]
     words = [text for text in inside if _is_word(text) and not _is_outcome_word(text)]
     return bool(words) and len(words) == len(inside) and len(held) * 2 <= columns and not any(map(is_numeric, row))

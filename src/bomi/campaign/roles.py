@@ -20,7 +20,9 @@ from bomi.campaign.lexicon import (
     NOTE_NAME,
     SPREAD_NAME,
     is_count,
+    is_mean,
     is_outcome,
+    is_ratio,
     is_setting,
 )
 from bomi.campaign.marks import Numeral
@@ -29,7 +31,7 @@ from bomi.campaign.words import BALANCE, likely_mistakes, merge_spellings, plain
 from bomi.data.objectives import ERROR
 from bomi.data.reading import FAILED_WORDS, PENDING_WORDS
 from bomi.errors import CellError
-from bomi.space import EXCLUDE, RESERVED, cells
+from bomi.space import EXCLUDE, RESERVED, cells, units
 from bomi.space.cells import Censored, Interval, Normal
 
 PARAMETER, OUTCOME, IDENTIFIER, DATE, NOTE, CONSTANT, UNUSED, SPREAD, ASKED = (
@@ -96,10 +98,12 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     known = [(place, text) for place, text in column.odd if not cells.is_unknown(text)]
     total = len(known) + len(column.cells) - len(column.odd)
     words = [text.strip() for _, text in known if text.__class__ is not Numeral]
-    days = sum(_DAY.fullmatch(word) is not None or _TIME.fullmatch(word) is not None for word in words)
+    clock = sum(_TIME.fullmatch(word) is not None for word in words)
+    if is_ratio(title) or ((unit := units.find(reader.unit)) and unit.kind == "time"):
+        clock = 0  # 1:15 is a ratio, or a time that is read
+    days = sum(_DAY.fullmatch(word) is not None for word in words) + clock
     dated = DATE_NAME.fullmatch(title) is not None
     if days and (days >= MOSTLY * total or (dated and days * 2 >= total)):
-        clock = sum(_TIME.fullmatch(word) is not None for word in words)
         return Column(name, DATE, "times such as " + words[0] + ": write them as numbers to use them"
                       if clock == days and is_setting(name) else "date")  # fmt: skip
     if dated and not is_setting(name.replace("time", "")) and all(number == int(number) for number in column.numbers):
@@ -193,7 +197,7 @@ def _codes(numbers: Sequence[float]) -> set[float]:
 
 
 def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
-    texts = [" ".join(text.split()) for text in sheet.columns[name]]
+    texts = [" ".join(text.translate(cells.INVISIBLE).split()) for text in sheet.columns[name]]
     said, unknown = plain_words(texts)
     counts = Counter(said)
     if counts and all(word.casefold() in BALANCE for word in counts):
@@ -256,8 +260,14 @@ def _spread_of(name: str, sheet: Sheet) -> str:
     """The outcome whose spread a column holds, "" if none."""
     if not (match := SPREAD_NAME.fullmatch(name.strip())):
         return ""
-    stem = re.sub(r"[\s._\-(\[]+$", "", match["of"] or match["to"] or "")
-    return next((other for other in sheet.columns if other != name and _stem(other) == _stem(stem)), "")
+    others = list(sheet.columns)
+    if not (said := match["of"] or match["to"]):  # sd, right of what it is the spread of
+        left = others[others.index(name) - 1] if others.index(name) else ""
+        return left if not is_setting(left) else ""
+    stem = _stem(re.sub(r"[\s._\-(\[]+$", "", said))
+    begun = [other for other in others if other != name and _stem(other).startswith(stem)]
+    exact = [other for other in begun if _stem(other) == stem]
+    return next(iter([*exact, *filter(is_mean, begun)]), "")
 
 
 def _stem(name: str) -> str:

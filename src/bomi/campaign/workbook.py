@@ -182,6 +182,8 @@ def _text(value: Any, shape: str) -> str:
         return Numeral(cells.number_text(float(f"{value * (100 if percent else 1):.15g}")) + "%" * percent)
     if isinstance(value, datetime.datetime):
         return value.isoformat(" ").removesuffix(" 00:00:00")
+    if isinstance(value, datetime.time | datetime.timedelta) and "s" not in _QUOTED.sub("", shape).casefold():
+        return str(value).removesuffix(":00")  # as it is shown
     return str(value)
 
 

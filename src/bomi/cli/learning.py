@@ -264,12 +264,13 @@ def trust(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = 
         records += lines
         surprises += [line for line in lines if not line["5 %"] <= line["measured"] <= line["95 %"]]
         share = {"explained": one.explained, "error": one.error, "inside": one.inside, "trusted": one.trusted}
-        documents.append({"outcome": one.outcome, "sentence": one.sentence, **share, "rows": lines})
+        wrong = {"wrong": list(one.wrong)}
+        documents.append({"outcome": one.outcome, "sentence": one.sentence, **share, **wrong, "rows": lines})
     if shape is not Format.table:
         show(records, shape, documents if len(documents) > 1 else documents[0])
         return
-    for one in found:
-        typer.echo(one.sentence[:1].upper() + one.sentence[1:] + ".")
+    for said in (said for one in found for said in (one.sentence, one.disbelief) if said):
+        typer.echo(said[:1].upper() + said[1:] + ".")
     if surprises and any(one.trusted for one in found):
         surprises.sort(key=lambda line: -abs(line["measured"] - line["expected"]) / (line["95 %"] - line["5 %"]))
         show(surprises[:SHOWN], shape, title="Outside their intervals, the most surprising first")

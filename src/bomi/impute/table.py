@@ -124,7 +124,7 @@ class Table:
         )
 
     def transformed(self, transforms: Sequence[Transform]) -> Table:
-        """With every outcome, its known variance and its aim on the scale of its transform."""
+        """With every outcome, recorded or drawn, its known variance and its aim on the scale of its transform."""
         each = list(zip(transforms, self.outcomes, strict=True))
         targets = torch.stack([transform.to_targets(outcomes) for transform, outcomes in each])
         errors = None
@@ -140,16 +140,35 @@ class Table:
         if limits is not None:
             each_limits = zip(transforms, limits.unbind(1), strict=True)
             limits = torch.stack([transform.to_targets(ends) for transform, ends in each_limits], 1)
-        return replace(self, targets=targets, errors=errors, aims=tuple(aims), limits=limits)
+        drawn = self.drawn
+        if drawn is not None:
+            parts = zip(transforms, drawn.chunk(len(targets)), self.outcomes, targets, strict=True)
+            drawn = torch.cat([torch.where(y == told, target, one.to_targets(y)) for one, y, told, target in parts])
+        return replace(self, targets=targets, errors=errors, aims=tuple(aims), limits=limits, drawn=drawn)
 
     @property
-    def uncensored(self) -> Tensor:
-        """Which rows have no censored outcome; all, where fewer than two of an outcome have none.  (n,) bool"""
-        every = torch.ones(len(self), dtype=torch.bool)
+    def censored(self) -> Tensor:
+        """Of which outcomes only limits are known.  (m, n) bool"""
         if self.limits is None:
-            return every
-        kept = ~self.limits.isfinite().any(0).any(0)
-        return kept if int((~self.outcomes[:, kept].isnan()).sum(-1).min()) > 1 else every
+            return torch.zeros_like(self.outcomes, dtype=torch.bool)
+        ends: Tensor = self.limits.isfinite().any(0)
+        return ends
+
+    @property
+    def wrong(self) -> Tensor:
+        """Which recorded outcomes most worlds take for wrong: they have drawn another.  (m, n) bool"""
+        if self.drawn is None:
+            return torch.zeros_like(self.outcomes, dtype=torch.bool)
+        other = (self.drawn.unflatten(0, (len(self.outcomes), -1)) != self.outcomes[:, None]).double().mean(1)
+        wrong: Tensor = (other > 0.5) & ~self.outcomes.isnan() & ~self.censored
+        return wrong
+
+    @property
+    def as_recorded(self) -> Tensor:
+        """Which rows have outcomes that are neither censored nor wrong; all, where fewer than two of an outcome are
+        left.  (n,) bool"""
+        kept = ~(self.censored | self.wrong).any(0)
+        return kept if int((~self.outcomes[:, kept].isnan()).sum(-1).min()) > 1 else torch.ones_like(kept)
 
     def targets_of(self, worlds: int) -> Tensor:
         """The targets of so many worlds, of the first outcome in all of them, then of the second.  (m Q, n)"""

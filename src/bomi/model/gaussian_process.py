@@ -130,6 +130,12 @@ class GaussianProcess(Model):
         variance = (self.kernel.diagonal(self.theta, x) - explained).clamp_min(0) + noise
         return mean.cpu(), variance.cpu()
 
+    def means_of(self, points: Tensor, targets: Tensor) -> Tensor:
+        """The posterior means that other targets would give.  points: (m, d), targets: (Q, n, b) -> (Q, m, b)"""
+        x = self._place(points).expand(len(self.inputs), -1, -1)
+        k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
+        return (k.mT @ torch.cholesky_solve(self._place(targets), self.L)).cpu()
+
     def influence(self, point: Tensor) -> Tensor:
         """By how much each row moves the mean at a point, against the mean without it: u_i alpha_i / [K^-1]_ii.
 

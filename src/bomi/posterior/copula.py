@@ -29,7 +29,8 @@ class Gaps:
     def means(self) -> Tensor:
         """What is expected of each gap.  (G,)"""
         between = self.cdf.diff() * (self.nodes[:, 1:] + self.nodes[:, :-1]) / 2
-        return self.cdf[:, 0] * self.nodes[:, 0] + between.sum(-1)
+        ends = self.cdf[:, 0] * self.nodes[:, 0] + (1 - self.cdf[:, -1]) * self.nodes[:, -1]
+        return ends + between.sum(-1)
 
     def draw(self, count: int, generator: torch.Generator) -> Tensor:
         """Draws of all gaps, those of a row jointly.  -> (count, G)"""

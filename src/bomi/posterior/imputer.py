@@ -20,7 +20,8 @@ from bomi.posterior.anchors import choose_anchors, draw_given
 from bomi.posterior.censored import draw_censored
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.hyper import draw_hyper, explained, of_worlds, start_hyper, temper
-from bomi.posterior.sampler import guess, inverse_of, prior_of, sweep, take
+from bomi.posterior.outliers import doubt_the_farthest, draw_outliers, too_many
+from bomi.posterior.sampler import by_world, guess, inverse_of, prior_of, sweep, take
 from bomi.posterior.starts import ENOUGH, cold_start, warm_start
 
 WORLDS = (5, 20)  # at least and at most
@@ -41,20 +42,23 @@ class Chains:
     inputs: Tensor  # (Q, n, d)
     hyper: Tensor | None  # (m Q, k + 1); None while there are too few rows
 
-    def continued(self, table: Table) -> tuple[Tensor, Tensor | None]:
-        """The inputs of the worlds for another state of the table, and their outcomes as they would have been told,
-        where some are drawn: NaN in the rows that are new.  (Q, n, d), (m Q, n)"""
+    def continued(self, table: Table) -> tuple[Tensor, Table]:
+        """The inputs of the worlds for another state of the table, NaN in the rows that are new, and the table with
+        the outcomes that they have drawn, as these would have been told.  (Q, n, d)"""
         place = {key: i for i, key in enumerate(self.table.keys)}
         inputs = torch.full((len(self.inputs), *table.inputs.shape), torch.nan, dtype=torch.float64)
         pairs = [(i, place[key]) for i, key in enumerate(table.keys) if key in place]
         new, old = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).unbind(-1)
         inputs[:, new] = self.inputs[:, old]
-        if self.table.drawn is None:
-            return inputs, None
-        outcomes = torch.full((len(self.table.drawn), len(table)), torch.nan, dtype=torch.float64)
-        each = zip(self.transforms, self.table.drawn.chunk(len(self.transforms)), strict=True)
-        outcomes[:, new] = torch.cat([transform.to_outcomes(drawn) for transform, drawn in each])[:, old]
-        return inputs, outcomes
+        if self.table.drawn is None or len(table) > LARGE:
+            return inputs, table
+        before = self.table.drawn[:, old]
+        same = before == by_world(self.table.outcomes, len(self.inputs))[:, old]
+        each = zip(self.transforms, before.chunk(len(self.transforms)), strict=True)
+        told = torch.cat([transform.to_outcomes(drawn) for transform, drawn in each])
+        drawn = by_world(table.outcomes, len(self.inputs))
+        drawn[:, new] = torch.where(same, drawn[:, new], told)
+        return inputs, replace(table, drawn=drawn)
 
 
 @dataclass(frozen=True)
@@ -76,22 +80,33 @@ class Posterior:
     # --- the contract ----------------------------------------------------------------------------------------------
 
     def init(self, table: Table, rng: torch.Generator) -> Chains:
-        """From nothing: a transform by the complete rows, and where these are few, another by the worlds drawn."""
-        chains = self._draw(table, policy.choose_transforms(table), rng)
+        """From nothing: a transform by the complete rows. Where these are few, another by the worlds drawn; and where
+        other outcomes are wrong than those in doubt at first, once more without these."""
+        begun = doubt_the_farthest(table) if len(table) <= LARGE else table
+        chains = self._draw(begun, policy.choose_transforms(begun), rng)
         if not _enough(table):
             return chains
         complete = int((~table.gaps.any(-1)).sum())
         if complete < min(len(table), ENOUGH * len(table.space)):
-            better = policy.choose_transforms(table, chains.inputs)
+            better = policy.choose_transforms(begun, chains.inputs)
             if not policy.alike(better, chains.transforms):
-                chains = self._draw(table, better, rng, chains.inputs)
-        return self._learned(chains, rng)
+                chains = self._draw(begun, better, rng, chains.inputs)
+        chains = self._learned(chains, rng)
+        worlds = chains.inputs
+        if not chains.table.wrong.equal(begun.wrong):
+            worlds, table = chains.continued(table)
+            chains = self._learned(self._draw(table, policy.choose_transforms(table, worlds), rng, worlds), rng)
+        if too_many(chains.table):
+            table = replace(table, drawn=None)
+            chains = self._draw(table, policy.choose_transforms(table, worlds), rng, worlds)
+            chains = self._learned(chains, rng, doubting=False)
+        return chains
 
     def step(self, state: Chains, table: Table, rng: torch.Generator) -> Chains:
         """A warm start: new rows are drawn first, then all are swept, then the processes are learned a little more."""
         if state.hyper is None:
             return self.init(table, rng)
-        worlds, outcomes = state.continued(table)
+        worlds, table = state.continued(table)
         if policy.choice_is_due(len(table), len(state.table)):
             transforms = policy.choose_transforms(table, worlds)
         else:
@@ -100,7 +115,8 @@ class Posterior:
         if not policy.alike(transforms, state.transforms):
             hyper = None  # those of another warp are useless
             logger.info("after %d rows outcomes are warped by %s", len(table), [one.warp for one in transforms])
-        return self._learned(self._draw(table, transforms, rng, worlds, hyper, outcomes), rng)
+        chains = self._learned(self._draw(table, transforms, rng, worlds, hyper), rng)
+        return self.init(replace(table, drawn=None), rng) if too_many(chains.table) else chains
 
     def completed(self, state: Chains) -> Completed:
         """The worlds with their processes; without these while there are too few rows."""
@@ -152,18 +168,12 @@ class Posterior:
         rng: torch.Generator,
         worlds: Tensor | None = None,
         hyper: Tensor | None = None,
-        outcomes: Tensor | None = None,
     ) -> Chains:
         """The gaps drawn on the scale of the transforms, from worlds before if there are any."""
         scaled = table.transformed(transforms)
-        if scaled.limits is not None and outcomes is not None and len(table) <= LARGE:
-            each = zip(transforms, outcomes.chunk(len(transforms)), strict=True)
-            drawn = of_worlds(
-                torch.cat([transform.to_targets(told) for transform, told in each]),
-                torch.arange(self._count(table)) % (len(outcomes) // len(transforms)),
-                table,
-            )
-            scaled = replace(scaled, drawn=torch.where(drawn.isnan(), scaled.targets_of(self._count(table)), drawn))
+        if scaled.drawn is not None:
+            before = len(scaled.drawn) // len(transforms)
+            scaled = replace(scaled, drawn=of_worlds(scaled.drawn, torch.arange(self._count(table)) % before, table))
         inputs, hyper = self._fill(scaled, rng, worlds, hyper)
         return Chains(scaled, tuple(transforms), inputs, hyper)
 
@@ -212,21 +222,24 @@ class Posterior:
         low, high = WORLDS
         return self.worlds or min(max(ROWS_OF_WORLDS // len(table), low), high)
 
-    def _learned(self, chains: Chains, rng: torch.Generator) -> Chains:
-        """With hyper-parameters learned, from nothing or a little further."""
+    def _learned(self, chains: Chains, rng: torch.Generator, *, doubting: bool = True) -> Chains:
+        """With hyper-parameters learned, from nothing or a bit further, and which outcomes are wrong, if doubting."""
         if not _enough(chains.table):
             return replace(chains, hyper=None)
         hyper, moves = chains.hyper, 1
         if hyper is None:
-            some = chains.table.uncensored
+            some = chains.table.as_recorded
             hyper = start_hyper(chains.table.select(some), chains.inputs[:1, some], len(chains.inputs), rng)
             moves = FIRST_MOVES
         table, inputs = chains.table, chains.inputs
-        if table.limits is None or len(table) > LARGE:
+        if len(table) > LARGE:
             return replace(chains, hyper=draw_hyper(table, inputs, hyper, rng, count=moves))
         for _ in range(moves):
             P = inverse_of(table, temper(hyper), inputs)
-            table = replace(table, drawn=draw_censored(table, P, rng))
+            if table.limits is not None:
+                table = replace(table, drawn=draw_censored(table, P, rng))
+            if doubting:
+                table = replace(table, drawn=draw_outliers(table, P, rng))
             hyper = draw_hyper(table, inputs, hyper, rng)
         return replace(chains, table=table, hyper=hyper)
 

@@ -15,21 +15,24 @@ CHOOSE_EVERY = 5  # rows, between choices of the transform
 
 
 def choose_transforms(table: Table, worlds: Tensor | None = None) -> tuple[Transform, ...]:
-    """How each outcome is transformed, by what the complete rows say, or one of the worlds.  worlds: (Q, n, d)"""
+    """How each outcome is transformed, by what the complete rows say, or one of the worlds.  worlds: (Q, n, d)
+
+    Outcomes that are wrong have no say.
+    """
     inputs = table.inputs
     if worlds is not None:
         inputs = torch.where(inputs.isnan(), worlds[len(table) % len(worlds)], inputs)
     found = []
-    for outcomes, aim in zip(table.outcomes, table.aims, strict=True):
-        known = ~outcomes.isnan()
+    for outcomes, aim, wrong in zip(table.outcomes, table.aims, table.wrong, strict=True):
+        known = ~outcomes.isnan() & ~wrong
         found.append(choose_transform(outcomes[known], aim, inputs[known], table.space, keep_upper_tail=table.stalled))
     return tuple(found)
 
 
 def same_transforms(table: Table, like: Sequence[Transform]) -> tuple[Transform, ...]:
     """Transforms that warp a table's outcomes as others do those of the table before."""
-    each = zip(table.outcomes, table.aims, like, strict=True)
-    return tuple(same_transform(outcomes[~outcomes.isnan()], aim, one) for outcomes, aim, one in each)
+    each = zip(table.outcomes, table.aims, like, ~table.outcomes.isnan() & ~table.wrong, strict=True)
+    return tuple(same_transform(outcomes[known], aim, one) for outcomes, aim, one, known in each)
 
 
 def alike(some: Sequence[Transform], others: Sequence[Transform]) -> bool:

@@ -74,10 +74,13 @@ class GapPriors:
         )
         return interpolate(self.cdf, self.nodes.expand(self.cdf.shape), level).permute(0, 3, 1, 2)
 
-    def locate(self, x: Tensor) -> Tensor:
-        """The standard normal numbers from which values are reached.  (Q, R, g) -> (Q, R, g)"""
-        nodes = self.nodes.expand(self.cdf.shape).contiguous()
-        level = interpolate(nodes, self.cdf, x.unsqueeze(-1).contiguous()).squeeze(-1)
+    def locate(self, x: Tensor, generator: torch.Generator) -> Tensor:
+        """The standard normal numbers from which values are reached, at random among many.  (Q, R, g) -> (Q, R, g)"""
+        nodes, at = self.nodes.expand(self.cdf.shape).contiguous(), x.unsqueeze(-1).contiguous()
+        low, high = (interpolate(nodes, self.cdf, at, above=above) for above in (False, True))
+        low, high = low.where(at > nodes[..., :1], 0.0), high.where(at < nodes[..., -1:], 1.0)
+        luck = torch.rand(at.shape, generator=generator, dtype=torch.float64) if bool((low < high).any()) else 0.0
+        level = (low + luck * (high - low)).squeeze(-1)
         z = torch.special.ndtri(level.clamp(EDGE, 1 - EDGE))
         e: Tensor = torch.linalg.solve_triangular(self.root, z.unsqueeze(-1), upper=False)
         return e.squeeze(-1)

@@ -18,7 +18,7 @@ from torch import Tensor
 EXPECTATIONS = 10  # rounds at most of expectation and maximization for the joint normal
 PRIOR = 0.1  # rows for each feature that show no correlation, beside those of the table
 ROUNDS = 30  # at most, of learning the precisions of the weights
-SPARSITY = 0.1  # shape of these precisions' prior: the larger, the more weights are taken for 0
+SPARSITY = 0.1  # shape of these precisions' prior, for a feature a row: the larger, the more weights are taken for 0
 SETTLED = 1e-3  # change in a round, in standard deviations, with which the rounds end
 LEAST = 5  # known values of a feature, for the others to say something of it
 NONE = 1e8  # precision of a weight that is 0
@@ -113,8 +113,9 @@ def _fill(z: Tensor, precision: Tensor) -> tuple[Tensor, Tensor]:
 def _sparse_regressions(z: Tensor, C: Tensor, known: Tensor, owner: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Each feature on the others, over the rows that know it: w_jk ~ N(0, 1 / alpha_jk), all alpha learned.
 
-    With V the variance of a weight and c = SPARSITY, alpha = (1 - alpha V + 2 c) / w^2 again and again: the precision
-    of a weight that the rows do not ask for grows without bound (automatic relevance determination; Tipping 2001).
+    With V the variance of a weight and c = SPARSITY f / n, alpha = (1 - alpha V + 2 c) / w^2 again and again: the
+    precision of a weight that the rows do not ask for grows without bound (automatic relevance determination; Tipping
+    2001). The more features there are for a row, the more of them seem related by chance, and the larger is c.
     -> w (f, f), a (f,), s2 (f,), V (f, f, f)
     """
     count = known.sum(0)  # (f,)
@@ -125,6 +126,7 @@ def _sparse_regressions(z: Tensor, C: Tensor, known: Tensor, owner: Tensor) -> t
     every = torch.arange(len(owner))
     total, b = gram[every, every, every], gram[every, :, every]  # (f,), (f, f)
     apart = (owner[:, None] == owner) | (count < LEAST)[:, None] | (total <= 1e-9)[:, None]
+    sparsity = SPARSITY * len(owner) / rows[:, None]  # (f, 1)
     alpha = torch.where(apart, NONE, float(len(owner)))
     noise = (0.5 * total / rows).clamp_min(1e-6)
     w = torch.zeros_like(b)
@@ -134,7 +136,7 @@ def _sparse_regressions(z: Tensor, C: Tensor, known: Tensor, owner: Tensor) -> t
         determined = (1 - alpha * V.diagonal(dim1=-2, dim2=-1)).clamp(0, 1)  # by the rows, 0 to 1
         left = total - 2 * (w * b).sum(-1) + torch.einsum("jk,jkl,jl->j", w, gram, w)
         noise = (left / (count - 1 - determined.sum(-1)).clamp_min(1)).clamp_min(1e-6)
-        alpha = ((determined + 2 * SPARSITY) / w.square().clamp_min(1e-12)).clamp(1e-3, NONE).where(~apart, NONE)
+        alpha = ((determined + 2 * sparsity) / w.square().clamp_min(1e-12)).clamp(1e-3, NONE).where(~apart, NONE)
         if bool((w - before).abs().max() < SETTLED):
             break
     w = torch.where(alpha > 1e6, 0.0, w)

@@ -143,7 +143,9 @@ def _candidates(values: Tensor, priors: GapPriors, generator: torch.Generator, s
     """
     step = steps[:, None]
     keep = (1 - step.square()).sqrt()
-    center = keep * priors.locate(values) + step * torch.randn(values.shape, generator=generator, dtype=torch.float64)
+    center = keep * priors.locate(values, generator) + step * torch.randn(
+        values.shape, generator=generator, dtype=torch.float64
+    )
     size = (len(values), CANDIDATES, *values.shape[1:])
     drawn = priors.draw(keep * center[:, None] + step * torch.randn(size, generator=generator, dtype=torch.float64))
     if priors.discrete.any():

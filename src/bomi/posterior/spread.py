@@ -1,6 +1,7 @@
 """How a column is spread, and how a gap in it is, given what the other columns make one expect there.
 
-A distribution function is tabulated at N nodes: linear between them, and with a step where two are the same.
+A distribution function is tabulated at N nodes: linear between them, and with a step where two are the same, at the
+first where it does not begin with 0 and at the last where it does not end with 1.
 
     m, v   (G, 1)   mean and variance of a gap's feature, in units of the column's mean and standard deviation
     x      codes: numbers in [0, 1], categories as indices        z = (x - center) / scale
@@ -32,6 +33,7 @@ class NumberSpread:
     center: float
     scale: float
     count: int  # known values
+    unexplained: float  # variance that the other columns leave, in units of the column's
     common: Tensor  # (K,) values that come again
     others: Tensor  # (r,) some of the others
     weights: Tensor  # (K + 1,) log c of `_balance`, the last of all others together
@@ -64,20 +66,26 @@ class NumberSpread:
             z = torch.cat([common, others]).sub(center) / scale
             weights = _balance(_log_densities(z, len(common), places, torch.tensor(unexplained)), shares.double())
         own = trust * mirrored + (1 - trust) * GRID
-        return cls(center, scale, len(x), common, others, weights, own, _residual_cdf(residuals))
+        return cls(center, scale, len(x), unexplained, common, others, weights, own, _residual_cdf(residuals))
 
     def given(self, m: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Nodes and distribution functions of gaps.  m, v: (G, 1) -> (G, N), (G, N)
 
-        A number is m + sqrt(v) u with u spread as the residuals; with the share SMOOTHING v / (n + SMOOTHING v) it is
-        as far from m as the column is spread. Both are cut to the range. Where the other columns say nothing (v = 1) it
-        is spread as its column. A value that comes again has a probability proportional to c N(x; m, v).
+        A number is m + sqrt(v) u. As far as v is what the residuals leave, u is spread as they are; as far as it is m
+        that is not known, u is normal. With the share SMOOTHING v / (n + SMOOTHING v) a number is as far from m as the
+        column is spread. What would lie beyond an end of the range is at the end. Where the other columns say nothing
+        (v = 1) it is spread as its column. A value that comes again has a probability proportional to c N(x; m, v), and
+        none of the others'.
         """
         place = (self.center + self.scale * m).clamp(0, 1)
+        again = torch.isin(torch.tensor([0.0, 1.0], dtype=torch.float64), self.common)
         near, wide = place + self.scale * v.sqrt() * RESIDUALS, place + self.scale * RESIDUALS
         nodes = torch.cat([GRID.expand(near.shape), near.clamp(0, 1)], -1).sort().values
         share = SMOOTHING * v / (self.count + SMOOTHING * v)
-        related = (1 - share) * _cut(near, self.residuals, nodes) + share * _cut(wide, self.residuals, nodes)
+        known = (self.unexplained / v).clamp_max(1)  # (G, 1)
+        u = known * self.residuals + (1 - known) * torch.special.ndtr(RESIDUALS)
+        inside = [_within(at, u, nodes, again) for at in (near, wide)]
+        related = (1 - share) * inside[0] + share * inside[1]
         own = interpolate(GRID.expand(near.shape).contiguous(), self.own.expand(near.shape), nodes)
         cdf = torch.where(v < 1, related, own)
         if not len(self.common):
@@ -162,14 +170,17 @@ def _with_steps(at: Tensor, weights: Tensor, nodes: Tensor, cdf: Tensor) -> tupl
     return both, weights[:, -1:] * interpolate(nodes, cdf, both) + rises.cumsum(-1)
 
 
-def _cut(at: Tensor, cdf: Tensor, nodes: Tensor) -> Tensor:
-    """Distribution functions cut to the range, at nodes.  (G, M), (M,), (G, N) -> (G, N)"""
+def _within(at: Tensor, cdf: Tensor, nodes: Tensor, cut: Tensor) -> Tensor:
+    """Distribution functions within the range, at nodes: what lies beyond an end is at it, or is cut off.
+
+    (G, M), (G, M), (G, N), (2,) bool: whether it is cut off at either end -> (G, N)
+    """
     ends = nodes.new_tensor([0.0, 1.0]).expand(len(at), 2)
-    reached = interpolate(at, cdf.expand(at.shape), torch.cat([nodes, ends], -1))
-    low, high = reached[:, -2:-1], reached[:, -1:]
-    inside = high - low
+    reached = interpolate(at, cdf, torch.cat([nodes, ends], -1))
+    low, high = torch.where(cut, reached[:, -2:], ends).split(1, -1)
+    left = high - low
     nearest = (at[:, :1] + at[:, -1:]).div(2).clamp(0, 1)  # where next to nothing is left, all of it
-    return torch.where(inside > 1e-3, (reached[:, :-2] - low) / inside.clamp_min(1e-9), (nodes >= nearest).double())
+    return torch.where(left > 1e-3, (reached[:, :-2] - low) / left.clamp_min(1e-9), (nodes >= nearest).double())
 
 
 def _residual_cdf(residuals: Tensor) -> Tensor:
@@ -201,9 +212,12 @@ def _thinned(values: Tensor) -> Tensor:
     return values.sort().values[torch.linspace(0, len(values) - 1, CENTERS).round().long()]
 
 
-def interpolate(at: Tensor, values: Tensor, x: Tensor) -> Tensor:
-    """Piecewise linear functions through (at, values), at x.  (..., N), (..., N), (..., S) -> (..., S)"""
-    after = torch.searchsorted(at, x, right=True).clamp(1, at.shape[-1] - 1)
+def interpolate(at: Tensor, values: Tensor, x: Tensor, *, above: bool = True) -> Tensor:
+    """Piecewise linear functions through (at, values), at x; on a step its upper or its lower end.
+
+    (..., N), (..., N), (..., S) -> (..., S)
+    """
+    after = torch.searchsorted(at, x, right=above).clamp(1, at.shape[-1] - 1)
     left, right = at.gather(-1, after - 1), at.gather(-1, after)
     share = ((x - left) / (right - left).clamp_min(1e-300)).clamp(0, 1)
     low, high = values.gather(-1, after - 1), values.gather(-1, after)

@@ -23,9 +23,9 @@ def cold_start(table: Table, known: Tensor, priors: GapPriors, rng: torch.Genera
     codes = guess(known.expand(worlds, -1, -1), priors, table)
     complete = torch.ones(len(table), dtype=torch.bool)
     complete[priors.rows] = False
-    counts = (~table.outcomes[:, complete & table.uncensored].isnan()).sum(-1)
+    counts = (~table.outcomes[:, complete & table.as_recorded].isnan()).sum(-1)
     enough = int(counts.min()) >= ENOUGH * len(table.space)
-    learnable = table.uncensored & complete if enough else table.uncensored
+    learnable = table.as_recorded & complete if enough else table.as_recorded
     hyper = start_hyper(table.select(learnable), from_codes(table, codes[:1, learnable]), worlds, rng)
     warm = temper(hyper, 1.0)
     P = inverse_of(table, warm, from_codes(table, codes), only=complete)
@@ -61,8 +61,8 @@ def warm_start(
     codes = guess(torch.where(known.isnan(), codes, known), priors, table)
     rounds = 0
     if hyper is None:
-        rounds, part = WARM_ROUNDS, table.select(~fresh)
-        hyper = start_hyper(part, from_codes(table, codes[:1, ~fresh]), len(pick), rng)
+        rounds, some = WARM_ROUNDS, ~fresh & table.as_recorded
+        hyper = start_hyper(table.select(some), from_codes(table, codes[:1, some]), len(pick), rng)
     else:
         hyper = of_worlds(hyper, pick, table)
     used = temper(hyper)

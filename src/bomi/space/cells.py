@@ -27,11 +27,16 @@ UNKNOWN_WORDS = frozenset({
     "non mesurée", "non déterminé", "non réalisé", "non réalisée", "non testé", "non testée", "non disponible",
     "pas de données", "desconocido", "desconocida", "perdido", "perdida", "sin dato", "sin datos", "no medido",
     "no medida", "no determinado", "no determinada", "no realizado", "no realizada", "no disponible",
-    "no se midió", "no se determinó", "non compté", "nicht gezählt", "not counted",
+    "no se midió", "no se determinó", "non compté", "nicht gezählt", "not counted", "sconosciuto", "ignoto", "perso",
+    "persa", "mancante", "non misurato", "non misurata", "non determinato", "non determinata", "non rilevato",
+    "non disponibile", "nessun dato", "desconhecido", "desconhecida", "não medido", "não medida", "não determinado",
+    "não determinada", "não disponível", "não realizado", "sem dados", "brak", "brak danych", "nieznany",
+    "nieznana", "nieznane", "nie zmierzono", "nie oznaczono", "nie badano", "不明", "未測定", "欠測",
 })  # fmt: skip
 PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ERROR_VALUE = re.compile(r"#(?:[^\W\d]|[/¡¿0 .])+[!?]|#n/?[avdk]", re.IGNORECASE)  # what a failed formula leaves
 
+INVISIBLE = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufeff\u00ad")  # what copying from a page leaves
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
@@ -152,7 +157,7 @@ def look(text: str) -> str:
     >>> look("ÖL "), look("Oel"), look("toluène")
     ('oel', 'oel', 'toluene')
     """
-    folded = " ".join(text.split()).casefold()
+    folded = " ".join(text.translate(INVISIBLE).split()).casefold()
     if folded.isascii():
         return folded
     spelled = unicodedata.normalize("NFC", folded).translate(_UMLAUTS)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from bomi.errors import CellError
 from bomi.space import units
-from bomi.space.cells import Censored, Interval, Normal, Uncertain, is_unknown, number_text
+from bomi.space.cells import INVISIBLE, Censored, Interval, Normal, Uncertain, is_unknown, number_text
 from bomi.space.numbers import LARGEST, plain_number
 
 EXPECTED = "expected a number, 300±15, 290..310, <5, or ? for unknown"
@@ -25,14 +25,14 @@ _SIGNS = str.maketrans({
     "，": ",", "．": ".", "＜": "<", "＞": ">", "～": "~", "∼": "~", "≈": "~", "≃": "~", "≅": "~", "％": "%",
     "⩽": "≤", "⩾": "≥", "½": " 1/2", "⅓": " 1/3", "⅔": " 2/3", "¼": " 1/4", "¾": " 3/4", "⅛": " 1/8",
     **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
-})  # fmt: skip
+}) | INVISIBLE  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _LESS = r"<=?|≤|=<|less than|below|under|at most|up to|max\.?|unter|bis zu|weniger als|höchstens|kleiner als|" \
-    r"moins de|inférieur à|au plus|jusqu'à|menos de|inferior a|hasta|como máximo"  # fmt: skip
+    r"moins de|inférieur à|au plus|jusqu'à|menos de|inferior a|hasta|como máximo|meno di|poniżej"  # fmt: skip
 _MORE = r">=?|≥|=>|more than|above|over|at least|min\.|über|mehr als|mindestens|mind\.|größer als|plus de|" \
-    r"supérieur à|au moins|más de|mas de|superior a|al menos"  # fmt: skip
+    r"supérieur à|au moins|más de|mas de|superior a|al menos|più di|almeno|mais de|pelo menos|powyżej"  # fmt: skip
 _ABOUT = r"~|ca\.?|c\.|circa|approx\.?|approximately|about|around|roughly|est\.|etwa|ungefähr|ungef\.|rund|env\.|" \
-    r"environ|aprox\.?|aproximadamente|unos|alrededor de"  # fmt: skip
+    r"environ|aprox\.?|aproximadamente|unos|alrededor de|cerca de|ok\.|około"  # fmt: skip
 _OR_LESS = r"max\.?|maximum|or less|oder weniger|ou moins|o menos"
 _OR_MORE = r"\+|or more|oder mehr|ou plus|o más"
 _BETWEEN = r"between|zwischen|entre|von|from|de"
@@ -210,7 +210,7 @@ def _single(
     if about:
         if value == 0:
             raise CellError("expected how far about 0 may be off, such as 0±1")
-        return Reading(Normal(value, ABOUT * abs(factor * number)), ABOUT_IT, found)
+        return Reading(Normal(value, _converted(abs(factor * number), ABOUT, 0.0)), ABOUT_IT, found)
     return Reading(value, how, found)
 
 
@@ -248,7 +248,9 @@ def _converted(number: float, factor: float, shift: float) -> float:
 
 
 def _time(number: float, rest: str, marks: Marks, unit: str) -> Reading | None:
-    """A time in two units, `1 h 30 min` or `2h30`; None if it is none."""
+    """A time in two units, `1 h 30 min` or `2h30`, or as a clock shows it, `1:30 h`; None if it is none."""
+    if clock := re.fullmatch(r":([0-5]\d)(?::([0-5]\d))?\s*(\S*)", rest):
+        return _clock(number, float(clock[1]), clock[2], clock[3], unit)
     if not (match := re.fullmatch(r"([^\W\d]+)\.?\s*(\d+)\s*([^\W\d]*)\.?", rest)):
         return None
     large, small = units.find(match[1]), units.find(match[3] or "min")
@@ -259,6 +261,17 @@ def _time(number: float, rest: str, marks: Marks, unit: str) -> Reading | None:
     total = number + float(match[2]) * small.factor / large.factor
     factor, _ = _scale(match[1], unit)
     return Reading(factor * total, CONVERTED, match[1])
+
+
+def _clock(first: float, second: float, third: str | None, found: str, unit: str) -> Reading | None:
+    """A time written as h:mm:ss; as h:mm where its unit is hours, as mm:ss where it is minutes or seconds."""
+    named = units.find(found or unit)
+    if named is None or named.kind != "time" or not 1 <= named.factor <= 3600:
+        return None
+    large = 3600.0 if third or named.factor == 3600 else 60.0
+    seconds = first * large + second * large / 60 + float(third or 0)
+    factor, _ = _scale(found or unit, unit)
+    return Reading(_converted(seconds, factor / named.factor, 0.0), CONVERTED, found)
 
 
 def _concise(first: str, rest: str, marks: Marks) -> float | None:

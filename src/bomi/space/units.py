@@ -19,9 +19,9 @@ _KINDS: dict[str, dict[str, float]] = {
         "ms": 1e-3,
         "µs": 1e-6,
         "ns": 1e-9,
-        "min|mins|minute|minutes|minuten|minuto|minutos": 60.0,
-        "h|hr|hrs|hour|hours|std|stunde|stunden|heure|heures|hora|horas": 3600.0,
-        "d|day|days|tag|tage|jour|jours|día|días|dia|dias": 86400.0,
+        "min|mins|minute|minutes|minuten|minuto|minutos|minuti|minuty|minuut|minuten": 60.0,
+        "h|hr|hrs|hour|hours|std|stunde|stunden|heure|heures|hora|horas|ora|ore|godz|godz.|uur": 3600.0,
+        "d|day|days|tag|tage|jour|jours|día|días|dia|dias|j|gg|giorni|giorno|dni|dagen": 86400.0,
         "wk|week|weeks|woche|wochen|semaine|semaines|semana|semanas": 604800.0,
     },
     "temperature": {"K|kelvin": 1.0, "°C|C|degC|deg C|celsius|grad C|Grad": 1.0, "°F|F|degF|fahrenheit": 5 / 9},
@@ -33,7 +33,7 @@ _KINDS: dict[str, dict[str, float]] = {
         "km": 1e3, "m": 1.0, "dm": 0.1, "cm": 1e-2, "mm": 1e-3, "µm|micron|microns": 1e-6, "nm": 1e-9, "pm": 1e-12,
         "Å|angstrom": 1e-10, "in|inch|inches|Zoll": 0.0254, "ft|feet": 0.3048, "mil|mils": 2.54e-5,
     },
-    "area": {"m2|m²": 1.0, "cm2|cm²": 1e-4, "mm2|mm²": 1e-6, "µm2|µm²": 1e-12, "ha": 1e4},
+    "area": {"m2|m²": 1.0, "dm2|dm²": 1e-2, "cm2|cm²": 1e-4, "mm2|mm²": 1e-6, "µm2|µm²": 1e-12, "ha": 1e4},
     "volume": {
         "L|l|liter|litre|litres|liters": 1.0, "dL|dl": 0.1, "cL|cl": 1e-2, "mL|ml|cc|cm3|cm³": 1e-3, "µL|µl": 1e-6,
         "nL|nl": 1e-9, "m3|m³": 1e3,
@@ -58,7 +58,10 @@ _KINDS: dict[str, dict[str, float]] = {
     "current": {"A": 1.0, "mA": 1e-3, "µA": 1e-6, "nA": 1e-9},
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
     "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
-    "rotation": {"rpm|r/min|rev/min|U/min|1/min|min-1|min⁻¹|min^-1|tr/min|t/min|/min": 1.0, "krpm|k rpm": 1e3},
+    "rotation": {
+        "rpm|r/min|rev/min|U/min|1/min|min-1|min⁻¹|min^-1|tr/min|t/min|/min|obr/min|tpm|giri/min": 1.0,
+        "krpm|k rpm": 1e3,
+    },
     "angle": {"°|deg": 1.0, "rad": 57.29577951308232},
     "resistance": {"Ω|ohm|ohms": 1.0, "kΩ|kohm": 1e3, "mΩ|mohm": 1e-3, "MΩ": 1e6},
     "gas flow": {"sccm": 1.0, "slm": 1e3},
@@ -75,7 +78,8 @@ _KINDS: dict[str, dict[str, float]] = {
                "Mrd|Mrd.|Milliarden|milliard|milliards|billion|billions": 1e9},
     "spoons and cups": {"tsp|teaspoon|teaspoons|TL": 1.0, "tbsp|tablespoon|tablespoons|EL": 3.0, "cup|cups": 48.0},
     "equivalents": {"eq|equiv|eq.|equiv.|Äq.": 1.0},
-    "turns": {"cycles|cycle|Zyklen|passes|pass|Durchgänge|ciclos": 1.0},
+    "parts of rubber": {"phr": 1.0},
+    "turns": {"rev|cycles|cycle|Zyklen|passes|pass|Durchgänge|ciclos": 1.0},
     "pieces": {"pcs|pc|Stk|Stück|units|unit|pieces": 1.0},
     "pixels": {"px": 1.0},
     "field": {"T": 1.0, "mT": 1e-3},
@@ -88,9 +92,13 @@ _KINDS: dict[str, dict[str, float]] = {
 }  # fmt: skip
 _ZERO = {"K": 0.0, "°C": 273.15, "°F": 459.67 * 5 / 9}  # where each scale of temperature begins, in kelvin
 _NO_UNIT = frozenset({"", "-", "–", "—", "a.u.", "au", "arb. u.", "dimensionless", "none", "n/a"})
-_SPELLING = str.maketrans({"μ": "µ", "º": "°", "˚": "°", "∘": "°", "\u00a0": " ", "\u202f": " ", "−": "-"})
+_SPELLING = str.maketrans({"μ": "µ", "º": "°", "˚": "°", "∘": "°", "\u00a0": " ", "\u202f": " ", "−": "-",
+                           "（": "(", "）": ")", "［": "[", "］": "]", "％": "%"})  # fmt: skip
+_INVERSE = re.compile(r"(?:^|[ ·.])([^\W\d]+)(?:-1|⁻¹|\^-1)")  # kg ha-1
+_CLOCK = {"mm:ss": "min", "m:ss": "min", "min:s": "min", "h:mm": "h", "hh:mm": "h", "hh:mm:ss": "h", "h:mm:ss": "h"}
+_MARK = r"(?:[a-d]|\s*[*†‡§¹²³ᵃᵇᶜ]+|\s*(?:±|\+/-).*)?"  # of a footnote, or of a spread, after a unit in brackets
 _HEADER = (
-    re.compile(r"(?P<name>.*?)\s*[(\[{]\s*(?P<unit>[^()\[\]{}]*(?:\([^()]*\))?)\s*[)\]}]\s*"),
+    re.compile(r"(?P<name>.*?)\s*[(\[{]\s*(?P<unit>[^()\[\]{}]*(?:\([^()]*\))?)\s*[)\]}]" + _MARK + r"\s*"),
     re.compile(r"(?P<name>.*?\S)(?:\s+/\s*|\s*/\s+|\s+in\s+|,\s+|\s+en\s+)(?P<unit>\S+(?: \S+)?)"),
     re.compile(r"(?P<name>.*?[^\s_])[_\s]+(?P<unit>[^\s_]+)"),
     re.compile(r"(?P<name>[^/]+)/(?P<unit>\S+)"),
@@ -151,6 +159,8 @@ def find(text: str) -> Unit | None:
             return exact[spelled]
         if len(spelled) > 1 and len(meant := folded.get(spelled.casefold(), set())) == 1:
             return next(iter(meant))
+    name = _INVERSE.sub(r"/\1", name)
+    name = f"1{name}" if name.startswith("/") else name
     pieces = re.split(r"\s*/\s*", name) if "/" in name.strip("/") else []
     parts = [Unit("", 1.0) if piece == "1" else find(piece) for piece in pieces]
     if len(parts) < 2 or None in parts:
@@ -195,13 +205,20 @@ def in_header(name: str) -> str:
     >>> in_header("Temp. (°C)"), in_header("time_min"), in_header("pressure, bar"), in_header("yield (%)")
     ('°C', 'min', 'bar', '%')
     """
-    bracket, spoken, suffix, over = (pattern.fullmatch(name.strip()) for pattern in _HEADER)
+    plain = name.translate(_SPELLING).strip()
+    bracket, spoken, suffix, over = (pattern.fullmatch(plain) for pattern in _HEADER)
     if bracket and (text := normalized(bracket["unit"])) and not is_none(text):
-        return text if find(text) or _like_a_unit(text) else ""
+        return _CLOCK.get(text.lower(), text if find(text) or _like_a_unit(text) else "")
     if spoken and find(spoken["unit"]):
         return normalized(spoken["unit"])
-    if suffix and (unit := find(suffix["unit"])) and _may_be_suffix(suffix["name"], suffix["unit"], unit):
-        return normalized(suffix["unit"])
+    if suffix and (unit := find(suffix["unit"])):
+        *words, before = re.split(r"[_\s]+", suffix["name"])
+        if before.replace(",", ".", 1).replace(".", "", 1).isdigit():
+            return ""  # after 24 h, at 25 °C
+        if words and len(before) > 1 and find(before):
+            return f"{normalized(before)}/{normalized(suffix['unit'])}"  # speed_mm_s
+        if _may_be_suffix(suffix["name"], suffix["unit"], unit):
+            return normalized(suffix["unit"])
     if over and (unit := find(over["unit"])):  # T/°C has a unit, mm/s is one
         if _COUNTED.search(over["name"]):
             return ""  # cells/mL is a unit itself
@@ -214,7 +231,7 @@ def _like_a_unit(text: str) -> bool:
     """Whether a text in brackets may be a unit that the table does not know: very short, or with a sign of units."""
     if text[0].isdigit() and text[:2] != "1/":
         return False
-    if "/" in text:
+    if "/" in text and "%" not in text:
         over = find(text.rpartition("/")[2])  # dt/ha is a unit, Pd/C is none
         return over is not None and over.kind != "temperature"
     return len(text) <= 2 or (len(text) <= 15 and any(mark in text for mark in "%°µ²³^·"))

@@ -155,7 +155,7 @@ def shown_cell(cell: Cell) -> str:
 
 def validation(experiments: Experiments, objective: Objective, found: Validation) -> dict[str, Any]:
     """What is expected of each row from all others against what was measured, with 90 % intervals."""
-    rows = dict(_numbered(experiments))
+    rows, found = dict(_numbered(experiments)), found.believed
     measured, mean = found.measured.tolist(), found.mean.tolist()
     ends = [min(*measured, *mean), max(*measured, *mean)]
     line = {

@@ -133,7 +133,7 @@ def _check_folder(table: Path) -> None:
 
 def _reachable(host: str) -> str:
     """The host as an address for others: of all addresses, the one that this machine has in its network."""
-    if host in ("0.0.0.0", "::"):
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - asked about, not bound to
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             try:
                 probe.connect(("10.255.255.255", 1))  # nothing is sent: it asks which address would be used

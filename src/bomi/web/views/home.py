@@ -197,6 +197,8 @@ class HomeView(View):
             ui.label("There is no model to judge yet: more rows with an outcome are needed.").classes("soft")
         for one in found:
             ui.label(theme.sentence(one.sentence))
+            if one.disbelief:
+                theme.note(theme.sentence(one.disbelief), icon="help_outline")
 
     def go_on(self, experiments: Experiments) -> None:
         """Whether to go on, once that is known; of one outcome."""
