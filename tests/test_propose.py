@@ -10,7 +10,7 @@ import torch
 from bomi import METHODS, Optimizer, Space
 from bomi.learning import DRAWS, _good_rows, draw_seed, learn, table_of
 from bomi.propose import promising, space_filling, uniform
-from bomi.recommend import _relative_merits, best_of_each_draw, recommended, trade_offs
+from bomi.recommend import NOMINAL, _relative_merits, best_of_each_draw, recommended, trade_offs
 from bomi.search import candidates
 from bomi.search.choices import Choices
 from bomi.search.outlook import Outlook
@@ -228,12 +228,12 @@ def test_merits_are_shares_of_what_was_tried_the_best_of_which_is_0():
 
 def test_the_recommended_setting_has_the_best_mean_and_a_trade_off_moves_it():
     fit = told("posterior", rows=12)._learn()
-    best = recommended(fit, torch.ones(1), seed=0)
+    best = recommended(fit, torch.ones(1), NOMINAL, seed=0)
     grid = torch.cartesian_prod(*[torch.linspace(0, 1, 41, dtype=torch.float64)] * 2)
     with torch.no_grad():
         assert fit.outlook.merits(best[None])[0, 0] >= fit.outlook.merits(grid).max() - 1e-6
     several = told(objective={"y": "maximize", "z": "maximize"}, rows=12)._learn()
-    one, other = (recommended(several, torch.tensor(w).double(), seed=0) for w in ([1.0, 0.0], [0.0, 1.0]))
+    one, other = (recommended(several, torch.tensor(w).double(), NOMINAL, seed=0) for w in ([1.0, 0.0], [0.0, 1.0]))
     assert other[0] > one[0] + 0.1
 
 
@@ -241,7 +241,7 @@ def test_each_draw_s_best_is_the_best_of_its_own_model_in_the_outcome_s_unit():
     fit = told("posterior", rows=9)._learn()
     (found,) = best_of_each_draw(fit, seed=0)
     assert len(found) == len(fit.draws.inputs) >= DRAWS
-    points = torch.cat([fit.good_rows, recommended(fit, torch.ones(1), seed=0)[None]])
+    points = torch.cat([fit.good_rows, recommended(fit, torch.ones(1), NOMINAL, seed=0)[None]])
     for q in (0, 30, len(found) - 1):
         (model,) = fit.models_of(fit.draws.select(torch.tensor([q])))
         with torch.no_grad():

@@ -5,12 +5,39 @@ Q worlds, M draws of the gaps, n rows, d columns of the unit cube
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
+from bomi.impute.summary import gap_table
 from bomi.impute.table import LARGE
 from bomi.learning import AT_ONCE, Fit
+from bomi.results import Explanation, GapDraws, Prediction
 from bomi.search import acquisition
+
+
+def explained(
+    fit: Fit,
+    j: int,
+    point: Tensor,
+    predicted: Prediction,
+    *,
+    sign: float,
+    numbers: Sequence[int],
+    gaps: Sequence[GapDraws],
+) -> Explanation:
+    """What the prediction of the j-th outcome at a point rests on.  (d,); numbers: of the rows of the table"""
+    rows, moves = influence_of_rows(fit, j, point)
+    strongest = moves.abs().argsort(descending=True).tolist()
+    drawn = expected_in_draws(fit, j, point) if gaps else None
+    hang = [] if drawn is None else gap_table(fit.table.space, list(gaps), [drawn.numpy()]).to_dict("records")
+    return Explanation(
+        predicted,
+        float(chance_to_beat_the_best(fit, point[None])) if len(fit.models) == 1 else None,
+        tuple((numbers[int(rows[i])], sign * float(moves[i])) for i in strongest),
+        tuple((one["row"], one["parameter"], one["worth"]) for one in hang if one["worth"] > 0),
+    )
 
 
 def influence_of_rows(fit: Fit, outcome: int, point: Tensor) -> tuple[Tensor, Tensor]:
@@ -37,7 +64,9 @@ def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
 
 def chance_to_beat_the_best(fit: Fit, points: Tensor) -> Tensor:
     """The chance that the only outcome is better than what is expected of the best row, times that to succeed.  (m,)"""
-    ((mean, sd),), (aim,) = fit.outlook.moments(points), fit.outlook.aims
-    chance = acquisition.chance(mean, sd, fit.outlook.tried[..., 0].amax(-1), aim).mean(0)
+    (model,), (aim,) = fit.models, fit.aims
+    with torch.no_grad():
+        mean, variance = model.moments(points)
+    chance = acquisition.chance(mean, variance.sqrt(), fit.outlook.tried[..., 0].amax(-1), aim).mean(0)
     success = fit.outlook.success
     return chance if success is None else chance * success.log_chance(points).exp().mean(0)

@@ -21,6 +21,7 @@ from bomi.impute.completed import Completed, Explained
 from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
 from bomi.methods import Method
+from bomi.model.execution import Execution, learn_execution
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition
@@ -31,6 +32,7 @@ from bomi.space import Space
 DRAWS = 200  # of each gap, where its distribution is asked for
 AT_ONCE = 25  # draws whose processes are held in memory
 TYPICAL = 16  # rows that stand for what is not known of a row to come
+PLANNED = 0.3  # of the draws of how equipment strays, for a suggestion
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Fit:
 
     @cached_property
     def outlook(self) -> Outlook:
-        """What the worlds expect."""
+        """What the worlds expect at places."""
         return Outlook.of(self.models, self.aims, self.measured, self.success)
 
     @cached_property
@@ -108,22 +110,46 @@ class Fit:
         column = space.columns[space.names.index(space.measured[0])].start if space.measured else 0
         return rows[rows[:, column].argsort()][even.long()]
 
-    def outlook_at(self, places: Tensor) -> Outlook:
-        """What the worlds expect at places of the whole cube, of which something may be unknown.  (m, d)"""
-        return replace(self.outlook, draws=self.typical) if places.isnan().any() else self.outlook
+    @cached_property
+    def execution(self) -> Execution | None:
+        """What equipment makes of a request; None if it does what it is asked, or the method does not plan for it."""
+        if not self.method.execution:
+            return None
+        return learn_execution(self.table, self.completed, seed=draw_seed(self.seed, len(self.table) + 2))
 
-    def choosing(self, choices: Choices, pending: Tensor | None = None) -> Outlook:
+    @cached_property
+    def planned(self) -> Execution | None:
+        """The same with fewer draws, for a suggestion."""
+        return None if self.execution is None else self.execution.fewer(PLANNED)
+
+    def outlook_at(self, places: Tensor, execution: Execution | None = None) -> Outlook:
+        """What the worlds expect at places of the whole cube, or of asking for them; some may be unknown.  (m, d)"""
+        return replace(self.outlook, execution=execution, draws=self.typical if places.isnan().any() else None)
+
+    def choosing(
+        self, choices: Choices, pending: Tensor | None = None, *, execution: Execution | None = None
+    ) -> Outlook:
         """What the worlds expect of what there is to choose, as if what is pending had been tried.
 
         pending: (m, d), NaN where nobody knows what it will be
         """
         outlook, rows = self.outlook, self.measured
         if pending is not None and len(pending):
-            own = self.typical[torch.arange(len(rows)) % len(self.typical)]  # (Q, d)
-            filled = torch.where(pending.isnan(), own[:, None], pending) if pending.isnan().any() else pending
-            outlook = outlook.condition_on(filled)
-            rows = torch.cat([rows, filled.expand(len(rows), -1, -1)], 1)
-        return outlook.choosing(choices, rows, self.typical)
+            done = self.outlook_at(pending, execution).places(pending).likeliest(len(rows))  # (Q, m, d)
+            outlook = outlook.condition_on(done)
+            rows = torch.cat([rows, done], 1)
+        outlook = outlook.choosing(choices, rows, self.typical)
+        if execution is None:
+            return outlook
+        requests = self.requests if pending is None else torch.cat([self.requests, pending[~pending.isnan().any(-1)]])
+        return outlook.asking(execution, choices.points(requests))
+
+    @cached_property
+    def requests(self) -> Tensor:
+        """What was asked in the rows with an outcome; where that is not known, what was done.  (r, d)"""
+        asked = self.table.asked if self.completed.rows is None else self.table.asked[self.completed.rows]
+        asked = asked[~self._failed]
+        return torch.where(asked.isnan().any(-1, keepdim=True), self.measured[0], asked)
 
     @cached_property
     def success(self) -> Success | None:

@@ -40,6 +40,7 @@ class Method:
     surrogate: Surrogate = PlainGP()  # noqa: RUF009
     search: Search = BestOf()  # noqa: RUF009
     rows: int = 2  # fewer completed rows than this: space-filling points
+    execution: bool = False  # whether it plans for what equipment makes of a request
 
     def __post_init__(self) -> None:
         if not issubclass(self.imputer.yields, self.surrogate.takes):
@@ -62,6 +63,7 @@ _ROWS = (
         acquisition=ExpectedImprovement(),
         surrogate=AdditiveGP(),
         search=MultiStart(TrustRegion()),
+        execution=True,
     ),
     Method(
         "bomi",

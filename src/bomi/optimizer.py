@@ -20,31 +20,26 @@ from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
 from bomi.data.reading import read_candidates, read_given, read_places, read_settings
+from bomi.equipment import done_of, equipment_table, in_words
 from bomi.errors import BomiError, MethodError, SuggestionError, TableError, shown
-from bomi.explanation import chance_to_beat_the_best, expected_in_draws, influence_of_rows
+from bomi.explanation import chance_to_beat_the_best, explained
 from bomi.impute.summary import gap_table
-from bomi.impute.transform import Transform, within
+from bomi.impute.transform import Transform
 from bomi.learning import Fit, draw_seed, learn, table_of
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
-from bomi.prospects import (
-    HORIZONS,
-    best_complete_rows,
-    expected_gains,
-    gains_of_looking_up,
-    gains_of_repeating,
-    since_improvement,
-    spread_of,
-)
-from bomi.recommend import best_of_each_draw, luck, recommended, shortlist_of, trade_offs
+from bomi.predict import by_setting, predictions
+from bomi.prospects import HORIZONS, prospects_of
+from bomi.recommend import Risk, best_of_each_draw, luck, read_risk, recommended, shortlist_of, trade_offs
 from bomi.results import (
     Best,
     Explanation,
     Front,
     GapDraws,
     Predicted,
+    PredictedAsDone,
     Prediction,
     Prospects,
     Suggestion,
@@ -56,11 +51,11 @@ from bomi.saving import Saved
 from bomi.search import acquisition as scores
 from bomi.search.choices import Choices, Listed
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
-from bomi.space import RESERVED, TAKEN, Array, Integer, Real, Space
+from bomi.space import RESERVED, TAKEN, Array, Space
 from bomi.space.cells import Known
 from bomi.space.numbers import LARGEST, unwrapped, whole_number
 from bomi.threads import single_threaded
-from bomi.validation import WIDTH, leave_one_out, share_explained
+from bomi.validation import validated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -356,10 +351,10 @@ class Optimizer:
         settings: list[dict[str, Known]] = []
         for point in points:
             settings.append(self._unasked(choices.setting(point), settings, choices))
-        predicted = self._predict(self.space.places(settings)) if self._has_model() else [None] * count
+        predicted, as_done = self._expectations(settings)
         observations, suggestions = self._observations, []
-        for point, setting, expected in zip(points, settings, predicted, strict=True):
-            suggestion = Suggestion(observations.fresh_id(), setting, expected, note, choices.candidate(point))
+        for point, setting, expected, done in zip(points, settings, predicted, as_done, strict=True):
+            suggestion = Suggestion(observations.fresh_id(), setting, expected, note, choices.candidate(point), done)
             recorded = {name: setting.get(name) for name in self.space.names}
             observations = observations.add([Row(recorded, asked=dict(setting), id=suggestion.id)])
             suggestions.append(suggestion)
@@ -420,25 +415,39 @@ class Optimizer:
         return torch.from_numpy(self.space.places(known))
 
     @property
+    def _tried_numbers(self) -> list[int]:
+        """The places of the rows of the table among all rows."""
+        return [i for i, row in enumerate(self._observations.rows) if row.tried]
+
+    @property
     def _seed_of_all_rows(self) -> int:
         return draw_seed(self.seed, len(self._observations.rows))
 
     # --- looking ---------------------------------------------------------------------------------------------------
 
-    def best(self, *, given: Mapping[str, object] | None = None, candidates: Candidates | None = None) -> Best:
-        """The setting with the best posterior mean over all worlds, beside the best outcome seen.
+    def best(
+        self,
+        risk: str | tuple[str, float] = "expected",
+        *,
+        given: Mapping[str, object] | None = None,
+        candidates: Candidates | None = None,
+    ) -> Best:
+        """The setting to ask for, whose outcome is expected to be the best, beside the best outcome seen.
 
         Args:
+            risk: What is to be best. "expected": the outcome on average, over what the equipment makes of the request;
+                "nominal": the outcome if it is done exactly; ("worst", 0.1): the mean of the worst tenth of what may
+                come out. Where equipment has always done what it was asked, the first two are the same.
             given: The values of parameters that are not to be chosen, by name.
             candidates: A list to choose from, as for `ask`.
 
         Returns:
             A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
         """
-        return self._best(self._choices(given, candidates))
+        return self._best(self._choices(given, candidates), read_risk(risk))
 
     @_single_threaded
-    def _best(self, choices: Choices) -> Best:
+    def _best(self, choices: Choices, risk: Risk) -> Best:
         rows = self._observations.rows
         done = [place for place, row in enumerate(rows) if row.tried and len(row.outcomes) == len(self.outcomes)]
         if not done:
@@ -456,19 +465,22 @@ class Optimizer:
                 done, merits = [place for place in done if not wrong[place]], merits[believed]
         weights = trade_offs(len(self.objectives))
         if len(self.objectives) == 1:
-            return self._recommend(choices, done[int(merits[:, 0].argmax())], weights[0])
-        return self._front(choices, done, merits, weights)
+            return self._recommend(choices, risk, done[int(merits[:, 0].argmax())], weights[0])
+        return self._front(choices, risk, done, merits, weights)
 
-    def _recommend(self, choices: Choices, place: int, weights: Tensor, shortlist: Tensor | None = None) -> Best:
+    def _recommend(
+        self, choices: Choices, risk: Risk, place: int, weights: Tensor, shortlist: Tensor | None = None
+    ) -> Best:
         """The setting recommended for a trade-off, beside the row seen, which is called by its place."""
         seen = self._observations.rows[place]
         setting: dict[str, Known] | None = None
-        predicted, note = None, ""
+        predicted, as_done, note = None, None, ""
         if self._has_model():
             seed = self._seed_of_all_rows
-            best = recommended(self._learn(), weights, seed=seed, shortlist=shortlist, choices=choices)
+            best = recommended(self._learn(), weights, risk, seed=seed, shortlist=shortlist, choices=choices)
             setting = choices.setting(best)
-            predicted = self._lucky(self._predict(self.space.places([setting]))[0], setting)
+            (predicted,), (as_done,) = self._expectations([setting])
+            predicted, as_done = self._lucky(predicted, setting), self._lucky(as_done, setting)
         else:
             known = _known(seen)
             chosen = [name for name in self.space.names if name in choices.given or name not in self.space.measured]
@@ -480,11 +492,11 @@ class Optimizer:
             if setting and (choices.given.items() - setting.items() or choices.listed is not None):
                 setting, note = None, "no model, and the best row seen is not among what there is to choose from"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
-        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place)
+        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place, as_done)
 
-    def _lucky(self, predicted: Predicted, setting: Mapping[str, Known]) -> Predicted:
+    def _lucky(self, predicted: Any, setting: Mapping[str, Known]) -> Any:
         """A prediction of what was chosen for looking best, with the part that luck may have in that."""
-        if not isinstance(predicted, Prediction):
+        if predicted is None or isinstance(predicted, Mapping):
             return predicted
         fit, (objective,) = self._learn(), self.objectives
         place = torch.from_numpy(self._typical(self.space.place(setting)))
@@ -493,7 +505,7 @@ class Optimizer:
             sd=math.hypot(predicted.sd, luck(fit, place, seed=self._seed_of_all_rows) / float(slope))
         )
 
-    def _front(self, choices: Choices, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
+    def _front(self, choices: Choices, risk: Risk, done: Sequence[int], merits: Tensor, weights: Tensor) -> Front:
         """The best trade-offs, in the order of the first outcome; the equal one stands for all.
 
         merits: (r, J), weights: (w, J)
@@ -501,17 +513,18 @@ class Optimizer:
         span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
         found, shortlist = [], None
         if self._has_model():
-            shortlist = shortlist_of(self._learn(), weights, choices, seed=self._seed_of_all_rows)
+            shortlist = shortlist_of(self._learn(), weights, choices, risk, seed=self._seed_of_all_rows)
         for each in weights:
             seen = done[int(scores.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
-            found.append(self._recommend(choices, seen, each, shortlist))
+            found.append(self._recommend(choices, risk, seen, each, shortlist))
         usable = [best for best in found if best.setting is not None]
         if not usable:
             return Front(**vars(found[-1]))
         if self._has_model():
             places = torch.from_numpy(self.space.places([best.setting or {} for best in usable]))
+            fit = self._learn()
             with torch.no_grad():
-                expected = self._learn().outlook_at(places).merits(places)
+                expected = fit.outlook_at(places, risk.done(fit)).merits(places, risk.worst)
         else:
             seen_outcomes = [by_name(best.seen, self.outcomes) for best in usable]
             expected = torch.tensor([[one.merit(each[one.name]) for one in self.objectives] for each in seen_outcomes])
@@ -529,7 +542,7 @@ class Optimizer:
     def predict(
         self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
     ) -> Predicted | list[Predicted]:
-        """What the worlds expect at a setting, or at each of several.
+        """What the worlds expect at a setting, or at each of several, if it is done exactly.
 
         Args:
             settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table. What
@@ -542,15 +555,46 @@ class Optimizer:
         found = self._predict(self._places(settings))
         return found[0] if isinstance(settings, Mapping) else found
 
+    @overload
+    def predict_asked(self, settings: Mapping[str, Known]) -> PredictedAsDone: ...
+
+    @overload
+    def predict_asked(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[PredictedAsDone]: ...
+
+    def predict_asked(
+        self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
+    ) -> PredictedAsDone | list[PredictedAsDone]:
+        """What the worlds expect of asking for a setting, or for each of several, as the equipment does it.
+
+        Args:
+            settings: As for `predict`.
+
+        Returns:
+            An `AsDone`: mean, standard deviation, and the part of it that comes from execution; otherwise as `predict`.
+        """
+        found = self._predict_asked(self._places(settings))
+        return found[0] if isinstance(settings, Mapping) else found
+
+    @_single_threaded
     def _predict(self, places: Array) -> list[Predicted]:
-        """What the worlds expect at places of the unit cube.  (m, d), NaN for what is not known"""
-        each = {
-            name: [Prediction(float(mean), float(sd)) for mean, sd in zip(*self._expected(places, name), strict=True)]
-            for name in self.outcomes
-        }
-        if len(each) == 1:
-            return list(each[self.outcomes[0]])
-        return [dict(zip(each, together, strict=True)) for together in zip(*each.values(), strict=True)]
+        """What is expected at places of the unit cube.  (m, d), NaN for what is not known"""
+        each = predictions(self._modelled(), self.objectives, places)
+        return by_setting({name: [Prediction(one.mean, one.sd) for one in found] for name, found in each.items()})
+
+    @_single_threaded
+    def _predict_asked(self, places: Array) -> list[PredictedAsDone]:
+        """What is expected of asking for places of the unit cube.  (m, d)"""
+        fit = self._modelled()
+        return by_setting(predictions(fit, self.objectives, places, fit.execution))
+
+    def _expectations(
+        self, settings: Sequence[Mapping[str, Known]]
+    ) -> tuple[Sequence[Predicted | None], Sequence[PredictedAsDone | None]]:
+        """What is expected if settings are done exactly, and as equipment does them; None without a model or errors."""
+        none, model = [None] * len(settings), self._has_model()
+        places = self.space.places(settings)
+        strays = model and self._learn().execution is not None
+        return self._predict(places) if model else none, self._predict_asked(places) if strays else none
 
     def _places(self, settings: object) -> Array:
         """The places of settings in the unit cube; a suggestion may have gaps.  (m, d)"""
@@ -570,24 +614,9 @@ class Optimizer:
 
         The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
         """
-        return self._expected(read_places(self.space, places), outcome)
-
-    @_single_threaded
-    def _expected(self, places: Array, outcome: str | None) -> tuple[Array, Array]:
         j = self._outcome(outcome)
-        transform = self._modelled().transforms[j]
-        if not len(places):
-            return np.zeros(0), np.zeros(0)
-        points = torch.from_numpy(places)
-        with torch.no_grad():
-            means, sds = self._modelled().outlook_at(points).moments(points)[j]
-        total = sds.square().mean(0) + means.var(0, correction=0)
-        mean, sd = transform.to_prediction(means.mean(0), total.sqrt())
-        objective = self.objectives[j]
-        mean = objective.sign * mean
-        if objective.range is not None:
-            mean, sd = within(mean, sd, *objective.range)
-        return mean.numpy(), sd.numpy()
+        found = predictions(self._modelled(), self.objectives, read_places(self.space, places))[self.outcomes[j]]
+        return np.array([one.mean for one in found]), np.array([one.sd for one in found])
 
     @_single_threaded
     def learned(self, outcome: str | None = None) -> tuple[GaussianProcess, Transform]:
@@ -622,18 +651,14 @@ class Optimizer:
         """
         j = self._outcome(outcome)
         predicted = by_name(self.predict(setting), self.outcomes)[self.outcomes[j]]
-        fit, sign = self._modelled(), self.objectives[j].sign
-        point, chances = torch.from_numpy(self._typical(self._places(setting))[0]), self.chances([setting])
-        rows, moves = influence_of_rows(fit, j, point)
-        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
-        strongest = moves.abs().argsort(descending=True).tolist()
-        drawn = expected_in_draws(fit, j, point) if fit.table.gaps.any() else None
-        hang = [] if drawn is None else gap_table(self.space, self.gap_draws(), [drawn.numpy()]).to_dict("records")
-        return Explanation(
+        return explained(
+            self._modelled(),
+            j,
+            torch.from_numpy(self._typical(self._places(setting))[0]),
             predicted,
-            chances[0] if chances else None,
-            tuple((numbers[int(rows[i])], sign * float(moves[i])) for i in strongest),
-            tuple((one["row"], one["parameter"], one["worth"]) for one in hang if one["worth"] > 0),
+            sign=self.objectives[j].sign,
+            numbers=self._tried_numbers,
+            gaps=self.gap_draws(),
         )
 
     @_single_threaded
@@ -646,35 +671,19 @@ class Optimizer:
         if len(self.objectives) > 1:
             raise MethodError("what experiments gain is told of a single outcome, and here are several")
         fit, (objective,) = self._modelled(), self.objectives
-        ends = sorted(objective.sign * end for end in objective.bounds)
-        bounds = ends[0], ends[1]
-        choices = Choices(self.space)
+        choices, weights = Choices(self.space), torch.ones(1, dtype=torch.float64)
         points, _ = self._next_points(max(HORIZONS), choices)
-        places = list(self._typical_points(choices, torch.stack(points)))
-        gains = expected_gains(fit, places, self._seed_of_all_rows, bounds)
-        weights = torch.ones(1, dtype=torch.float64)
-        best = self._typical_points(choices, recommended(fit, weights, seed=self._seed_of_all_rows)[None])[0]
-        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
-        gaps = self.gap_draws()
-        words = {name: not isinstance(p, Real | Integer) for name, p in self.space.parameters.items()}
-        promising = torch.cat([best[None], fit.good_rows]).unique(dim=0)
-        worth = gains_of_looking_up(fit, gaps, promising, words, bounds)
-        gap = max(zip(gaps, worth, strict=True), key=lambda pair: pair[1]) if worth else None
-        rows = best_complete_rows(fit)
-        repeated = gains_of_repeating(fit, torch.cat([fit.table.inputs[rows], best[None]]), bounds)[:-1]
-        known = ~fit.table.outcomes[0].isnan()
-        outcomes: Array = objective.sign * fit.table.outcomes[0, known].numpy()
-        spread = spread_of(outcomes)
-        return Prospects(
-            objective.name,
-            objective.unit,
-            {count: float(gains[count - 1]) for count in HORIZONS},
-            None if gap is None else (gap[0].row, gap[0].parameter, gap[1]),
-            (numbers[int(rows[repeated.argmax()])], float(repeated.max())) if len(rows) else None,
-            spread,
-            since_improvement(np.array([objective.merit(y) for y in outcomes]), spread),
-            objective.cost,
-            self.validation().trusted,
+        best = recommended(fit, weights, seed=self._seed_of_all_rows)
+        *places, last = self._typical_points(choices, torch.stack([*points, best]))
+        return prospects_of(
+            fit,
+            objective,
+            places,
+            last,
+            gaps=self.gap_draws(),
+            numbers=self._tried_numbers,
+            trusted=self.validation().trusted,
+            seed=self._seed_of_all_rows,
         )
 
     @_single_threaded
@@ -689,31 +698,8 @@ class Optimizer:
         """
         j, fit = self._outcome(outcome), self._modelled()
         if j not in self._judged:
-            self._judged[j] = self._validated(fit, j)
+            self._judged[j] = validated(fit, j, self.objectives[j], self._tried_numbers)
         return self._judged[j]
-
-    def _validated(self, fit: Fit, j: int) -> Validation:
-        """The validation of one outcome."""
-        objective = self.objectives[j]
-        rows, targets, mean, sd = leave_one_out(fit, j)
-        wrong = fit.wrong[j, rows]
-        to_outcomes = fit.transforms[j].to_outcomes
-        middle, *ends = (
-            np.clip(objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy(), *objective.bounds)
-            for side in (0, -1, 1)
-        )
-        tried = [i for i, row in enumerate(self._observations.rows) if row.tried]
-        return Validation(
-            objective.name,
-            objective.unit,
-            tuple(tried[i] for i in rows.tolist()),
-            objective.sign * fit.table.outcomes[j, rows].numpy(),
-            middle,
-            np.minimum(*ends),
-            np.maximum(*ends),
-            share_explained(targets[~wrong], mean[~wrong]),
-            tuple(tried[i] for i in rows[wrong].tolist()),
-        )
 
     @_single_threaded
     def suspects(self) -> pd.DataFrame:
@@ -789,7 +775,7 @@ class Optimizer:
         if outlook.success is None:
             return [1.0] * len(places)
         with torch.no_grad():
-            chances: list[float] = outlook.log_chance(points).exp().mean(0).tolist()
+            chances: list[float] = outlook.log_chance(outlook.places(points)).exp().mean(0).tolist()
         return chances
 
     def _modelled(self) -> Fit:
@@ -808,7 +794,7 @@ class Optimizer:
         draws, tried = self._learn().draws, self._observations.tried
         rows = range(len(tried)) if draws.rows is None else draws.rows.tolist()
         world_row = {row: i for i, row in enumerate(rows)}
-        numbers = [i for i, row in enumerate(self._observations.rows) if row.tried]
+        numbers = self._tried_numbers
         found = []
         for i, row in enumerate(tried):
             for (name, parameter), columns in zip(self.space.parameters.items(), self.space.columns, strict=True):
@@ -833,6 +819,32 @@ class Optimizer:
             as a share of the standard deviation of its own rows.
         """
         return gap_table(self.space, self.gap_draws(), self._best_outcomes())
+
+    @_single_threaded
+    def execution(self) -> pd.DataFrame:
+        """What the equipment has made of requests, and what better control would be worth.
+
+        Returns:
+            A table with a line for each parameter, the one whose control is worth most first. `asked` counts the rows
+            that say what was asked. Of these, `lost` is the share in which nobody knows exactly what was done, and
+            `strayed` the share in which that differs by more than 1 % of the range, gaps by what the worlds say of
+            them. Where it strayed, `above` is how often it was too high, `5 %` to `95 %` how far off it was, in the
+            parameter's unit, and `instead` the categories that were swapped. `worth` is what the best expected outcome
+            would gain, in its own unit, if the parameter were always done as asked; of several outcomes the largest,
+            each as a share of the standard deviation of its own rows.
+        """
+        return equipment_table(self._learn(), self._observations.tried, seed=self._seed_of_all_rows)
+
+    def equipment(self) -> list[str]:
+        """The same in words, a sentence for each parameter that strays."""
+        unit = self.objectives[0].unit if len(self.objectives) == 1 else "standard deviations of an outcome"
+        lines = self.execution().to_dict("records")
+        return [said for line in lines if (said := in_words(self._learn(), line, unit))]
+
+    @_single_threaded
+    def done_of(self, places: Array) -> tuple[Array, Array]:
+        """What is done of requests, and how likely that is, over all worlds.  (m, d) -> (k, m), (k, m, d)"""
+        return done_of(self._modelled(), read_places(self.space, places))
 
     def _best_outcomes(self) -> list[Array]:
         """What each of many worlds expects of the best of each outcome; of several, in units of its own rows' spread.

@@ -35,7 +35,7 @@ def promising(
     Each is chosen given that those before it have been tried, and have given what each world expects of them.
     """
     choices, search = choices or Choices(fit.table.space), fit.method.search
-    outlook = fit.choosing(choices, pending)
+    outlook = fit.choosing(choices, pending, execution=fit.planned)
     starts, taken = choices.points(fit.good_rows), choices.taken(pending)
     shortlist: Tensor | None = None
     listed = choices.listed
@@ -49,7 +49,7 @@ def promising(
         own_seed = draw_seed(seed, first_seed + k)
         if k % candidates.SHARED_BY == 0 and choices.listed is not None:
             listed = candidates.shortlist_of_list(choices.listed, per_world)
-        elif k % candidates.SHARED_BY == 0 and count > 1:
+        elif k % candidates.SHARED_BY == 0 and (count > 1 or outlook.execution is not None):  # a score of many places
             shortlist = search.shortlist(per_world, choices.left, seed=own_seed, starts=starts)
         task = Task(
             score(outlook, k),

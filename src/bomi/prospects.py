@@ -11,19 +11,20 @@ a second outcome of a row, is how much better the best choice among some good po
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bomi.data.objectives import Objective
 from bomi.impute.summary import fitted_by
 from bomi.impute.table import LARGE
 from bomi.learning import AT_ONCE, Fit
 from bomi.model.gaussian_process import robust_cholesky
 from bomi.recommend import FEWEST_DRAWS
-from bomi.results import GapDraws
-from bomi.space import Array
+from bomi.results import GapDraws, Prospects
+from bomi.space import Array, Integer, Real
 
 HORIZONS = (1, 5, 10)  # experiments ahead
 TO_REPEAT = 5  # rows
@@ -35,7 +36,47 @@ Bounds = tuple[float, float]  # between which an outcome lies by its nature; neg
 ANY: Bounds = (-math.inf, math.inf)
 
 
-def expected_gains(fit: Fit, places: list[Tensor], seed: int, bounds: Bounds = ANY) -> Array:
+def prospects_of(
+    fit: Fit,
+    objective: Objective,
+    places: Sequence[Tensor],
+    best: Tensor,
+    *,
+    gaps: Sequence[GapDraws],
+    numbers: Sequence[int],
+    trusted: bool,
+    seed: int,
+) -> Prospects:
+    """What going on is expected to gain: at the next places, by a look-up, by a repeat.
+
+    places: k times (d,); best: the recommended place (d,); numbers: of the rows of the table
+    """
+    ends = sorted(objective.sign * end for end in objective.bounds)
+    bounds = ends[0], ends[1]
+    gains = expected_gains(fit, places, seed, bounds)
+    words = {name: not isinstance(p, Real | Integer) for name, p in fit.table.space.parameters.items()}
+    promising = torch.cat([best[None], fit.good_rows]).unique(dim=0)
+    worth = gains_of_looking_up(fit, gaps, promising, words, bounds)
+    gap = max(zip(gaps, worth, strict=True), key=lambda pair: pair[1]) if worth else None
+    rows = best_complete_rows(fit)
+    repeated = gains_of_repeating(fit, torch.cat([fit.table.inputs[rows], best[None]]), bounds)[:-1]
+    known = ~fit.table.outcomes[0].isnan()
+    outcomes: Array = objective.sign * fit.table.outcomes[0, known].numpy()
+    spread = spread_of(outcomes)
+    return Prospects(
+        objective.name,
+        objective.unit,
+        {count: float(gains[count - 1]) for count in HORIZONS},
+        None if gap is None else (gap[0].row, gap[0].parameter, gap[1]),
+        (numbers[int(rows[repeated.argmax()])], float(repeated.max())) if len(rows) else None,
+        spread,
+        since_improvement(np.array([objective.merit(y) for y in outcomes]), spread),
+        objective.cost,
+        trusted,
+    )
+
+
+def expected_gains(fit: Fit, places: Sequence[Tensor], seed: int, bounds: Bounds = ANY) -> Array:
     """How much better the best of the only outcome is expected to become by the first 1, 2, ... of some experiments.
 
     In the outcome's unit.  k times (d,) -> (k,)
@@ -43,13 +84,13 @@ def expected_gains(fit: Fit, places: list[Tensor], seed: int, bounds: Bounds = A
     (model,), (aim,) = fit.models, fit.aims
     rng = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        joint = model.posterior(torch.stack(places)).distribution  # batch Q, event k
+        joint = model.posterior(torch.stack(list(places))).distribution  # batch Q, event k
         luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
         drawn = joint.mean + (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)  # (S, Q, k)
         before = _merit(fit, fit.outlook.tried[..., 0].amax(-1), aim, bounds, own=True)  # (Q,)
         found = (_merit(fit, drawn, aim, bounds) - before[:, None]).clamp_min(0)
     if fit.outlook.success is not None:
-        found = found * fit.outlook.success.log_chance(torch.stack(places)).exp().mean(0)
+        found = found * fit.outlook.success.log_chance(torch.stack(list(places))).exp().mean(0)
     return found.cummax(-1).values.mean((0, 1)).numpy()
 
 
@@ -63,7 +104,7 @@ def _merit(fit: Fit, targets: Tensor, aim: float | None, bounds: Bounds, *, own:
 
 
 def gains_of_looking_up(
-    fit: Fit, gaps: list[GapDraws], points: Tensor, words: Mapping[str, bool], bounds: Bounds = ANY
+    fit: Fit, gaps: Sequence[GapDraws], points: Tensor, words: Mapping[str, bool], bounds: Bounds = ANY
 ) -> list[float]:
     """The value of knowing each gap, in the outcome's unit; none of a large table or a method without draws.
 

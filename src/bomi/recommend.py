@@ -1,4 +1,4 @@
-"""What to use: the setting of the best posterior mean, or the best trade-offs between several outcomes.
+"""What to ask for: the setting of the best expected outcome, or the best trade-offs between several outcomes.
 
 J outcomes, w trade-offs, m points, d columns of the unit cube
 """
@@ -7,21 +7,58 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from bomi.errors import BomiError, CellError, shown
 from bomi.learning import AT_ONCE, Fit
+from bomi.model.execution import Execution
 from bomi.search import acquisition, candidates
 from bomi.search.candidates import Score
 from bomi.search.choices import Choices
 from bomi.search.outlook import Outlook
+from bomi.space.numbers import plain_number
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
 RESAMPLED = 100  # sets of outcomes, for the part that luck has in what looks best
 RIVALS = 64  # rows that might have looked best instead
 NEAR = 200, 0.05  # places around the best rows that might have, and how far from these
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What is to be best: the outcome of asking, or of the place itself; in expectation, or the worst share of it."""
+
+    execution: bool = True
+    worst: float | None = None
+
+    def done(self, fit: Fit) -> Execution | None:
+        """What equipment makes of a request, or that it does not matter."""
+        return fit.execution if self.execution else None
+
+
+EXPECTED, NOMINAL = Risk(), Risk(execution=False)
+
+
+def read_risk(risk: object) -> Risk:
+    """A risk as people write it: "expected", "nominal", ("worst", 0.1) or "worst:0.1"."""
+    if isinstance(risk, str) and risk in ("expected", "nominal"):
+        return Risk(execution=risk == "expected")
+    parts = risk.split(":") if isinstance(risk, str) else risk
+    if isinstance(parts, tuple | list) and len(parts) == 2 and parts[0] == "worst":
+        try:
+            share = float(parts[1]) if isinstance(risk, str) else plain_number(parts[1])
+        except (CellError, ValueError):
+            share = math.nan
+        if 0 < share <= 1:
+            return Risk(worst=float(share))
+    raise BomiError(
+        'risk must be "expected", "nominal" or ("worst", share), as one text worst:share, with a share above 0 and '
+        f"up to 1 of what may come out, but got {shown(risk)}"
+    )
 
 
 def trade_offs(outcomes: int) -> Tensor:
@@ -35,15 +72,21 @@ def trade_offs(outcomes: int) -> Tensor:
 
 
 def recommended(
-    fit: Fit, weights: Tensor, *, seed: int, shortlist: Tensor | None = None, choices: Choices | None = None
+    fit: Fit,
+    weights: Tensor,
+    risk: Risk = EXPECTED,
+    *,
+    seed: int,
+    shortlist: Tensor | None = None,
+    choices: Choices | None = None,
 ) -> Tensor:
-    """The point with the best posterior mean over all worlds; of several outcomes, for a trade-off.  (J,) -> (r,)"""
+    """The point with the best expected outcome over all worlds; of several outcomes, for a trade-off.  (J,) -> (r,)"""
     choices = choices or Choices(fit.table.space)
-    outlook = fit.choosing(choices)
+    outlook = fit.choosing(choices, execution=risk.done(fit))
 
     def score_of(outlook: Outlook) -> Score:
         def score(points: Tensor) -> Tensor:
-            merits = _relative_merits(outlook, points)
+            merits = _relative_merits(outlook, points, risk)
             return merits[:, 0] if len(weights) == 1 else acquisition.chebyshev(merits, weights)
 
         return score
@@ -81,14 +124,14 @@ def luck(fit: Fit, best: Tensor, *, seed: int) -> float:
     return max(float((found - today[where]).mean()), 0.0)
 
 
-def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, *, seed: int) -> Tensor | None:
+def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, risk: Risk = EXPECTED, *, seed: int) -> Tensor | None:
     """Points that are good for one trade-off or another; None of a list.  (w, J) -> (s, r)"""
     if choices.listed is not None:
         return None
-    outlook = fit.choosing(choices)
+    outlook = fit.choosing(choices, execution=risk.done(fit))
 
     def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(outlook, points)
+        merits = _relative_merits(outlook, points, risk)
         each = torch.stack([acquisition.chebyshev(merits, one) for one in weights])  # (w, m)
         return (each - each.amax(-1, keepdim=True)).amax(0)
 
@@ -97,10 +140,10 @@ def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, *, seed: int) -> T
     return candidates.shortlist_of(scores, choices.left, seed=seed, starts=starts, most=candidates.SHORTLIST)
 
 
-def _relative_merits(outlook: Outlook, points: Tensor) -> Tensor:
+def _relative_merits(outlook: Outlook, points: Tensor, risk: Risk = EXPECTED) -> Tensor:
     """Expected merits as shares of what was tried, the best of which is 0.  (m, J)"""
     tried = outlook.tried.mean(0)  # (r, J)
-    return (outlook.merits(points) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
+    return (outlook.merits(points, risk.worst) - tried.amax(0)) / (tried.amax(0) - tried.amin(0)).clamp_min(1e-12)
 
 
 def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
@@ -112,8 +155,8 @@ def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
     if len(draws.inputs) < FEWEST_DRAWS:
         return None
     even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
-    best = recommended(fit, even, seed=seed)[None]
-    points = torch.cat([fit.good_rows, fit.choosing(Choices(fit.table.space)).places(best).flatten(0, 1)])
+    best = recommended(fit, even, NOMINAL, seed=seed)[None]
+    points = torch.cat([fit.good_rows, fit.choosing(Choices(fit.table.space)).places(best).flat[0]])
     found: list[list[Tensor]] = [[] for _ in fit.aims]
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         for j, (model, aim) in enumerate(zip(fit.models_of(draws.select(some)), fit.aims, strict=True)):

@@ -110,13 +110,18 @@ def _recommended(loaded: LoadedTable, found: Sequence[Recommendation]) -> Iterat
     lines = []
     for one in found:
         if one.best.setting is not None:
-            lines.append(["recommended", *_setting(one.best.setting, loaded), *_expected(one.best.predicted, outcomes)])
+            inputs = _setting(one.best.setting, loaded)
+            exactly = "recommended"
+            if one.best.as_done is not None:
+                lines.append(["recommended", *inputs, *_expected(one.best.as_done, outcomes)])
+                exactly = "if it is done exactly"
+            lines.append([exactly, *inputs, *_expected(one.best.predicted, outcomes)])
     for one in {one.row: one for one in found}.values():
         seen = by_name(one.best.seen, outcomes)
         inputs = [cells.text(cell) for cell in one.recorded.values()]
         lines.append([f"best so far, row {one.row}", *inputs, *(f"{seen[name]:.5g}" for name in outcomes)])
     yield table(("", *names, *outcomes), lines, "Best and recommended")
-    for note in {one.best.note for one in found if one.best.note}:
+    for note in (*{one.best.note for one in found if one.best.note}, *loaded.optimizer.equipment()):
         yield paragraph(note[:1].upper() + note[1:] + ".")
 
 
@@ -131,10 +136,8 @@ def _next(loaded: LoadedTable, *, suggestions: int) -> Iterator[str]:
     if suggestions:
         advices = workflow.advise(loaded, suggestions)
         names, outcomes = loaded.campaign.space.names, loaded.campaign.outcomes
-        lines = [
-            [*_setting(one.suggestion, loaded), *_expected(one.suggestion.predicted, outcomes), one.why]
-            for one in advices
-        ]
+        each = [(one.suggestion, one.why) for one in advices]
+        lines = [[*_setting(one, loaded), *_expected(one.as_done or one.predicted, outcomes), why] for one, why in each]
         header = (*names, *(f"expected {name}" for name in outcomes), "why")
         yield table(header, lines, "Suggested experiments")
 

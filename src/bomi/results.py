@@ -31,6 +31,15 @@ class Prediction(NamedTuple):
     sd: float
 
 
+class AsDone(NamedTuple):
+    """What is expected of asking for a setting, as the equipment does it."""
+
+    mean: float
+    sd: float
+    execution: float  # the part of the standard deviation that comes from what is done: sd^2 = execution^2 + rest^2
+
+
+PredictedAsDone: TypeAlias = AsDone | Mapping[str, AsDone]  # of the only outcome, or of several by name
 Predicted: TypeAlias = Prediction | Mapping[str, Prediction]  # of the only outcome, or of several by name
 Seen: TypeAlias = float | Mapping[str, float]  # alike
 
@@ -50,15 +59,16 @@ class GapDraws:
 class Suggestion(Mapping[str, Known]):
     """An experiment to run next: a mapping of parameter to value. What nobody knows of a candidate it lacks.
 
-    Two suggestions are equal if they have the same id, values, prediction and note. To any other mapping a suggestion
+    Two suggestions are equal if they have the same id, values, predictions and note. To any other mapping a suggestion
     is equal by its values.
     """
 
     id: str
     values_by_name: Mapping[str, Known]
-    predicted: Predicted | None = None  # None without a model
+    predicted: Predicted | None = None  # if it is done exactly; None without a model
     note: str = ""
     candidate: int | str | None = None  # of a list: its place from 0; of a file: its id, or its line
+    as_done: PredictedAsDone | None = None  # None where equipment does what it is asked
 
     def __getitem__(self, name: str) -> Known:
         return self.values_by_name[name]
@@ -72,7 +82,7 @@ class Suggestion(Mapping[str, Known]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Suggestion):
             return super().__eq__(other)
-        mine, others = ((one.id, dict(one), one.predicted, one.note) for one in (self, other))
+        mine, others = ((one.id, dict(one), one.predicted, one.note, one.as_done) for one in (self, other))
         return mine == others
 
     def __hash__(self) -> int:
@@ -80,13 +90,15 @@ class Suggestion(Mapping[str, Known]):
 
     def __repr__(self) -> str:
         expected = f", predicted={shown(self.predicted)}" if self.predicted else ""
+        done = f", as_done={shown(self.as_done)}" if self.as_done else ""
         note = f", note={self.note!r}" if self.note else ""
         chosen = "" if self.candidate is None else f", candidate={self.candidate!r}"
-        return f"Suggestion({dict(self)}, id={self.id!r}{expected}{note}{chosen})"
+        return f"Suggestion({dict(self)}, id={self.id!r}{expected}{done}{note}{chosen})"
 
     def _repr_html_(self) -> str:
         rows = [(name, cells.text(value)) for name, value in self.items()]
         rows += [(f"expected {name}".strip(), text) for name, text in _expected(self.predicted)]
+        rows += [(f"expected {name}".strip() + " as done", text) for name, text in _expected(self.as_done)]
         return html_table(f"Suggestion {self.id}", ("", "value"), rows, self.note)
 
 
@@ -95,13 +107,13 @@ def by_name(value: T | Mapping[str, T], outcomes: Sequence[str]) -> Mapping[str,
     return value if isinstance(value, Mapping) else {outcomes[0]: value}
 
 
-def _expected(predicted: Predicted | None) -> list[tuple[str, str]]:
+def _expected(predicted: Predicted | PredictedAsDone | None) -> list[tuple[str, str]]:
     """What is expected of each outcome, in short; the only one has no name here."""
-    each = {} if predicted is None else by_name(predicted, [""])
+    each: Mapping[str, Prediction | AsDone] = {} if predicted is None else by_name(predicted, [""])
     return [(name, _rounded(one)) for name, one in each.items()]
 
 
-def _rounded(predicted: Prediction) -> str:
+def _rounded(predicted: Prediction | AsDone) -> str:
     """Mean and standard deviation to two digits of the latter.
 
     >>> _rounded(Prediction(1234.56, 0.789))
@@ -120,7 +132,7 @@ def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]],
     return f"<div><b>{escape(title)}</b><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
 
 
-def shown(predicted: Predicted) -> str:
+def shown(predicted: Predicted | PredictedAsDone) -> str:
     """A prediction in short."""
     if isinstance(predicted, Mapping):
         return "{" + ", ".join(f"{name!r}: {shown(one)}" for name, one in predicted.items()) + "}"
@@ -129,15 +141,16 @@ def shown(predicted: Predicted) -> str:
 
 @dataclass(frozen=True)
 class Best:
-    """The recommended setting, and beside it the best outcome seen with what is known of its inputs."""
+    """The setting to ask for, and beside it the best outcome seen with what is known of its inputs."""
 
     setting: Mapping[str, Known] | None
-    predicted: Predicted | None  # None without a model
+    predicted: Predicted | None  # if it is done exactly; None without a model
     seen: Seen
     seen_at: Mapping[str, Cell]
     seen_known: bool
     note: str = ""
     seen_row: int | None = None  # counted from 0, in the order told
+    as_done: PredictedAsDone | None = None  # None where equipment does what it is asked
 
     def _repr_html_(self) -> str:
         setting = self.setting or {}
@@ -148,6 +161,7 @@ class Best:
         seen = self.seen if isinstance(self.seen, Mapping) else {"": self.seen}
         expected = dict(_expected(self.predicted))
         rows += [(f"outcome {name}".strip(), expected.get(name, ""), f"{y:.4g}") for name, y in seen.items()]
+        rows += [(f"outcome {name}".strip() + " as done", text, "") for name, text in _expected(self.as_done)]
         return html_table("Best", ("", "recommended", "best seen"), rows, self.note)
 
 
@@ -382,3 +396,11 @@ def nested(predicted: Any) -> Any:
     if isinstance(predicted, Mapping):
         return {name: nested(one) for name, one in predicted.items()}
     return predicted._asdict() if predicted else None
+
+
+def expected(one: Suggestion | Best) -> dict[str, Any]:
+    """What is expected of a setting as JSON holds it: if it is done exactly, and as the equipment does it."""
+    return {
+        "predicted": nested(one.predicted),
+        **({} if one.as_done is None else {"as_done": nested(one.as_done)}),
+    }

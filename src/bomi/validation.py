@@ -14,15 +14,41 @@ of which may outgrow the others by far (Ionides 2008).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from bomi.data.objectives import Objective
 from bomi.impute.completed import Explained
 from bomi.impute.table import LARGE
 from bomi.learning import AT_ONCE, Fit, draw_seed
+from bomi.results import Validation
 
 WIDTH = 1.645  # standard deviations, to either side, of an interval that holds 90 %
+
+
+def validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) -> Validation:
+    """What is expected of each row from all others, of the j-th outcome.  numbers: of the rows of the table"""
+    rows, targets, mean, sd = leave_one_out(fit, j)
+    wrong = fit.wrong[j, rows]
+    to_outcomes = fit.transforms[j].to_outcomes
+    middle, *ends = (
+        np.clip(objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy(), *objective.bounds)
+        for side in (0, -1, 1)
+    )
+    return Validation(
+        objective.name,
+        objective.unit,
+        tuple(numbers[i] for i in rows.tolist()),
+        objective.sign * fit.table.outcomes[j, rows].numpy(),
+        middle,
+        np.minimum(*ends),
+        np.maximum(*ends),
+        share_explained(targets[~wrong], mean[~wrong]),
+        tuple(numbers[i] for i in rows[wrong].tolist()),
+    )
 
 
 def leave_one_out(fit: Fit, outcome: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

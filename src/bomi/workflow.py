@@ -284,10 +284,14 @@ class Recommendation:
 
 
 def recommend(
-    loaded: LoadedTable, *, given: Mapping[str, object] | None = None, candidates: Path | None = None
+    loaded: LoadedTable,
+    *,
+    risk: str | tuple[str, float] = "expected",
+    given: Mapping[str, object] | None = None,
+    candidates: Path | None = None,
 ) -> list[Recommendation]:
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
-    best = loaded.optimizer.best(given=given, candidates=_frame(_library(loaded, candidates, given)))
+    best = loaded.optimizer.best(risk, given=given, candidates=_frame(_library(loaded, candidates, given)))
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
     seen = [(choice, choice.seen_row) for choice in choices]
     return [
@@ -360,6 +364,7 @@ class Overview:
     slices: Mapping[str, list[insight.Slice]]  # through the first that is recommended
     validations: Mapping[str, Validation]  # rows by line number
     interactions: Mapping[str, Array]  # of every two parameters, (p, p)
+    equipment: Sequence[str] = ()  # what it makes of requests, where it strays
     note: str = ""
 
 
@@ -368,7 +373,7 @@ def overview(loaded: LoadedTable) -> Overview:
     found = recommend(loaded)
     middle = found[len(found) // 2]
     if middle.around is None or middle.best.predicted is None:
-        return Overview(found, {}, {}, {}, {}, middle.best.note)
+        return Overview(found, {}, {}, {}, {}, note=middle.best.note)
     optimizer, setting = loaded.optimizer, middle.around
     judged = {one.outcome: one for one in validations(loaded)}
     return Overview(
@@ -377,4 +382,5 @@ def overview(loaded: LoadedTable) -> Overview:
         {name: insight.slices(optimizer, setting, outcome=name) for name in judged},
         judged,
         {name: sensitivity.interactions(optimizer, outcome=name) for name in judged},
+        optimizer.equipment(),
     )

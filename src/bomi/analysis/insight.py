@@ -23,6 +23,19 @@ NEAR_BEST = 0.05  # share of the outcomes' spread: this close to the best is as 
 SURE = 0.1  # share of the outcomes' spread: a smaller standard deviation does not matter
 
 
+def quantiles(values: Array, weights: Array, levels: Sequence[float]) -> Array:
+    """Quantiles of weighted values.  (k,), (k,) -> (l,)
+
+    >>> quantiles(np.array([3.0, 1.0]), np.array([0.75, 0.25]), (0.1, 0.9)).tolist()
+    [1.0, 3.0]
+    """
+    order = values.argsort()
+    below = weights[order].cumsum()
+    at = np.searchsorted(below, np.array(levels) * below[-1]).clip(max=len(values) - 1)
+    found: Array = values[order][at]
+    return found
+
+
 @dataclass(frozen=True)
 class Slice:
     """The expected outcome along one parameter, with the others held at a setting."""

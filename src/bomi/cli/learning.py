@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from bomi.cli.console import after, say, visible, working
-from bomi.cli.options import Candidates, Config, Format, Given, Seed, Shape, Table, read_given
-from bomi.cli.printing import flat, pairs, show, with_shares
+from bomi.cli.options import Candidates, Config, Format, Given, Risk, Seed, Shape, Table, read_given
+from bomi.cli.printing import flat, kind_of, pairs, show, with_shares
 from bomi.errors import BomiError
-from bomi.results import Suggestion, by_name, missing, nested
+from bomi.results import Suggestion, by_name, expected, missing, nested
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
 
@@ -78,14 +78,18 @@ def _show_suggestions(told: Sequence[tuple[Suggestion, str]], shape: Format) -> 
         return {name: one.get(name) for name in names}
 
     if shape is Format.table:
-        show([{**named(one), **inputs(one), **pairs(one.predicted)} for one, _ in told], shape)
+        show(
+            [{**named(one), **inputs(one), **pairs(one.predicted), **pairs(one.as_done, "as done")} for one, _ in told],
+            shape,
+        )
         for one, why in told:
             typer.echo(visible(f"{one.id}: {why}"))
         return
-    records = [{**named(one), **inputs(one), **flat(one.predicted), "why": why} for one, why in told]
-    document = [
-        {**named(one), "setting": dict(one), "predicted": nested(one.predicted), "why": why} for one, why in told
+    records = [
+        {**named(one), **inputs(one), **flat(one.predicted), **flat(one.as_done, "as_done"), "why": why}
+        for one, why in told
     ]
+    document = [{**named(one), "setting": dict(one), **expected(one), "why": why} for one, why in told]
     show(records, shape, document)
 
 
@@ -114,19 +118,21 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
 
 def best(
     table: Table,
+    risk: Risk = "expected",
     given: Given = None,
     candidates: Candidates = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
 ) -> None:
-    """The recommended setting with what to expect of it, beside the best row so far."""
+    """The setting to ask for with what to expect of it, beside the best row so far."""
     known = read_given(given)
     with working("learning from the table"):
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
-        found, doubt = workflow.recommend(study, given=known, candidates=candidates), workflow.doubt(study)
+        found = workflow.recommend(study, risk=risk, given=known, candidates=candidates)
+        doubt = workflow.doubt(study)
     outcomes = study.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []
@@ -137,10 +143,13 @@ def best(
         if setting is not None:
             what = f"recommended {place}" if several else "recommended"
             inputs = {name: setting.get(name) for name in one.recorded}
+            if one.best.as_done is not None:
+                records.append({"what": what, **inputs, **_expected(one.best.as_done, outcomes)})
+                what = "if done exactly"
             records.append({"what": what, **inputs, **_expected(predicted, outcomes)})
         documents.append(
             {
-                "recommended": None if setting is None else {"setting": dict(setting), "predicted": nested(predicted)},
+                "recommended": None if setting is None else {"setting": dict(setting), **expected(one.best)},
                 "seen": {"row": one.row, "recorded": recorded, "outcome": one.best.seen},
                 "note": one.best.note,
             }
@@ -153,6 +162,9 @@ def best(
     show(records, shape, documents if several else documents[0])
     for note in {one.best.note for one in found if one.best.note}:
         say(note)
+    done = found[0].best.as_done
+    if done is not None and not isinstance(done, Mapping):
+        say(f"of the ± {done.sd:.2g}, ± {done.execution:.2g} comes from what the equipment makes of the request")
     if doubt:
         say(f"but {doubt}")
 
@@ -197,9 +209,7 @@ def prospects(
     shape: Shape = Format.table,
 ) -> None:
     """Whether to go on: what the next 1, 5 and 10 experiments, a look-up and a repeat are expected to gain."""
-    kind = (figure.suffix[1:].lower() if figure else "") or "png"
-    if kind not in ("png", "svg"):
-        raise BomiError(f"a figure is a .png or an .svg file, but got {figure}")
+    kind = kind_of(figure) if figure else "png"
     with working("learning from the table") as update:
         from bomi import workflow
 

@@ -50,3 +50,12 @@ def read_given(texts: list[str] | None) -> dict[str, object]:
             raise BomiError(f"--given has two values for {name!r}")
         given[name] = value
     return given
+
+
+Risk = Annotated[
+    str,
+    typer.Option(
+        help="What is to be best: 'expected', the average over what the equipment makes of the request; 'nominal', the "
+        "outcome if it is done exactly; 'worst:0.1', the mean of the worst tenth of what may come out."
+    ),
+]

@@ -6,17 +6,19 @@ import csv
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bomi.cli.console import console, visible
 from bomi.cli.options import Format
+from bomi.errors import BomiError
 from bomi.results import missing, plain
 from bomi.space import cells
 
 if TYPE_CHECKING:
-    from bomi.results import Prediction
+    from bomi.results import AsDone, Prediction
 
 SHORT = 24  # characters of a text that is not wrapped
 
@@ -88,26 +90,35 @@ def _text(value: object) -> str:
     return visible(cells.text(value))  # type: ignore[arg-type]
 
 
-def flat(predicted: Any) -> dict[str, float | None]:
-    """The prediction of the outcome, or of each of several, by columns."""
+def flat(predicted: Any, what: str = "predicted") -> dict[str, float | None]:
+    """The prediction of the outcome, or of each of several, by columns; none where equipment does not stray."""
+    if predicted is None and what != "predicted":
+        return {}
     if isinstance(predicted, Mapping):
         return {
-            f"predicted.{name}.{part}": value
-            for name, one in predicted.items()
-            for part, value in one._asdict().items()
+            f"{what}.{name}.{part}": value for name, one in predicted.items() for part, value in one._asdict().items()
         }
-    return {
-        "predicted.mean": predicted.mean if predicted else None,
-        "predicted.sd": predicted.sd if predicted else None,
-    }
+    if predicted is None:
+        return {"predicted.mean": None, "predicted.sd": None}
+    return {f"{what}.{part}": value for part, value in predicted._asdict().items()}
 
 
-def pairs(predicted: Any) -> dict[str, str | None]:
+def pairs(predicted: Any, what: str = "predicted") -> dict[str, str | None]:
     """The same for people."""
+    if predicted is None and what != "predicted":
+        return {}
     if isinstance(predicted, Mapping):
-        return {f"predicted {name}": _pair(one) for name, one in predicted.items()}
-    return {"predicted": _pair(predicted)}
+        return {f"{what} {name}": _pair(one) for name, one in predicted.items()}
+    return {what: _pair(predicted)}
 
 
-def _pair(predicted: Prediction | None) -> str | None:
+def _pair(predicted: Prediction | AsDone | None) -> str | None:
     return f"{predicted.mean:.4g} ± {float(f'{predicted.sd:.2g}'):g}" if predicted else None
+
+
+def kind_of(figure: Path) -> str:
+    """The format of a figure, by the file's name."""
+    kind = figure.suffix.lstrip(".").lower() or "png"
+    if kind not in ("png", "svg"):
+        raise BomiError(f"a figure is saved as .png or .svg, but got {figure.name!r}")
+    return kind

@@ -9,8 +9,7 @@ import typer
 
 from bomi.cli.console import console, say
 from bomi.cli.options import Config, Format, Seed, Shape
-from bomi.cli.printing import flat, show
-from bomi.errors import BomiError
+from bomi.cli.printing import flat, kind_of, show
 from bomi.results import nested
 
 
@@ -54,7 +53,7 @@ def demo(
     """The whole job on built-in data: 30 old heat treatments with gaps, then ten suggested ones."""
     from rich.progress import MofNCompleteColumn, Progress
 
-    kind = _kind(figure)
+    kind = kind_of(figure)
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
     with Progress(*columns, console=console(stderr=True)) as progress:
         task = progress.add_task("loading", total=10)
@@ -89,10 +88,3 @@ def demo(
             f"had {old:.0f}, and the best treatment known has {problem.TOP:.0f}"
         )
     say(f"figure of the recommended treatment: {saved[0]}")
-
-
-def _kind(figure: Path) -> str:
-    kind = figure.suffix.lstrip(".").lower() or "png"
-    if kind not in ("png", "svg"):
-        raise BomiError(f"a figure is saved as .png or .svg, but got {figure.name!r}")
-    return kind

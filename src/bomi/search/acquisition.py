@@ -176,6 +176,15 @@ def log_mean(logs: Tensor) -> Tensor:
     return torch.logsumexp(logs, 0) - math.log(len(logs))
 
 
+def mean_of_worst(values: Tensor, weights: Tensor, share: float) -> Tensor:
+    """The mean of the smallest values that together weigh the share; weights sum to 1.  (k, m), (k, m) -> (m,)"""
+    values, order = values.sort(0)
+    weights = weights.gather(0, order)
+    before = weights.cumsum(0) - weights
+    counted = torch.minimum(weights, (share - before).clamp_min(0))
+    return (counted * values).sum(0) / counted.sum(0)
+
+
 def log_ei(mean: Tensor, sd: Tensor, incumbent: Tensor, aim: float | None = None) -> Tensor:
     """log of the expected improvement averaged over worlds: log mean_q EI_q(x).  incumbent: (Q,) -> (m,)
 

@@ -28,6 +28,7 @@ Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 
 RAW = 512
 RESTARTS = 8
+EXACTLY, ROUGHLY = 1e-8, 1e-5  # by which share a score has to rise for a search to go on
 SHORTLIST = 256  # raw points that all worlds look at, where each has looked at some
 SHORTLIST_OF_BATCH = 96  # for the points of a batch
 SHARED_BY = 16  # points of a batch that share a shortlist
@@ -97,8 +98,9 @@ def maximize(
         shortlist = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
         shortlist = _shortlisted(shortlist, per_world, most) if len(per_world) > 1 else shortlist
     values = _evaluate(score, shortlist)
-    restarts = RESTARTS if most == SHORTLIST else RESTARTS // 2  # a shared shortlist was chosen with care
-    optimized, tops = _optimize(score, space, shortlist[_pick(values, seed, restarts)], within)
+    careful = most != SHORTLIST  # a shared shortlist was chosen with care: half the starts, and not to the last digit
+    restarts, tolerance = (RESTARTS // 2, ROUGHLY) if careful else (RESTARTS, EXACTLY)
+    optimized, tops = _optimize(score, space, shortlist[_pick(values, seed, restarts)], within, tolerance)
     return _best_free(score, space, torch.cat([optimized, shortlist]), torch.cat([tops, values]), seed, taken)
 
 
@@ -233,24 +235,26 @@ def _pick(values: Tensor, seed: int, restarts: int) -> Tensor:
     return torch.cat([order[:1], others])
 
 
-def _optimize(score: Score, space: Space, points: Tensor, within: Region | None) -> tuple[Tensor, Tensor]:
+def _optimize(
+    score: Score, space: Space, points: Tensor, within: Region | None, tolerance: float
+) -> tuple[Tensor, Tensor]:
     """Local optimization from each point, continuous and discrete moves in turn.  (r, d) -> (r, d), (r,)"""
     continuous = torch.tensor(
         [parameter.levels is None for parameter in space.parameters.values() for _ in range(parameter.width)]
     )
     if continuous.any():
-        points = _lbfgs(score, space, points, continuous, within)
+        points = _lbfgs(score, space, points, continuous, within, tolerance)
     values = _evaluate(score, points)
     for _ in range(0 if continuous.all() else ROUNDS):
         moved, better = _best_change(score, space, points, values)
         if not (better > values).any():
             break
-        points = _lbfgs(score, space, moved, continuous, within) if continuous.any() else moved
+        points = _lbfgs(score, space, moved, continuous, within, tolerance) if continuous.any() else moved
         values = _evaluate(score, points)
     return points, values
 
 
-def _lbfgs(score: Score, space: Space, points: Tensor, free: Tensor, within: Region | None) -> Tensor:
+def _lbfgs(score: Score, space: Space, points: Tensor, free: Tensor, within: Region | None, tolerance: float) -> Tensor:
     """L-BFGS within the cube, or the region, along the free columns, all points side by side."""
     low, high = torch.zeros(len(free), dtype=torch.float64), torch.ones(len(free), dtype=torch.float64)
     if within is not None:
@@ -273,7 +277,7 @@ def _lbfgs(score: Score, space: Space, points: Tensor, free: Tensor, within: Reg
         bounds=bounds,
         maxiter=50,
         factr=None,
-        ftol=1e-8,
+        ftol=tolerance,
         pass_batch_indices=True,
     )
     moved = points.clone()

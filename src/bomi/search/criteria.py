@@ -15,7 +15,7 @@ from bomi.errors import MethodError, shown
 from bomi.model.mixture import Mixture
 from bomi.search import acquisition
 from bomi.search.candidates import Score
-from bomi.search.outlook import Outlook
+from bomi.search.outlook import Outlook, Places
 
 
 class Acquisition(Protocol):
@@ -50,10 +50,10 @@ class UpperConfidenceBound:
         (aim,) = outlook.aims
 
         def score(points: Tensor) -> Tensor:
-            ((mean, sd),) = outlook.moments(points)
-            merit = outlook.over_draws(acquisition.merit(mean, aim))
-            bound = acquisition.ucb_mi(merit, outlook.over_draws(sd), exploration, disagreement)
-            return outlook.weigh(bound, points, outlook.tried.min())
+            places = outlook.places(points)
+            ((mean, sd),) = outlook.asked_moments(places)
+            merit, sd = (places.over_draws(part) for part in (acquisition.merit(mean, aim), sd))
+            return outlook.weigh(acquisition.ucb_mi(merit, sd, exploration, disagreement), places, outlook.tried.min())
 
         return score
 
@@ -63,7 +63,8 @@ class ExpectedImprovement:
     """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean.
 
     Of several outcomes: the expected gain in hypervolume over a world's front of posterior means. Where experiments
-    have failed, times the chance to succeed.
+    have failed, times the chance to succeed. Where equipment strays, it is the improvement of the average outcome of
+    asking, over that of the best request.
     """
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
@@ -71,18 +72,19 @@ class ExpectedImprovement:
         log_gain = self.log_gain(outlook)
 
         def score(points: Tensor) -> Tensor:
-            gain = log_gain(points)
+            places = outlook.places(points)
+            gain = log_gain(places)
             if outlook.success is None:
                 return acquisition.log_mean(gain)
-            log_chance = outlook.log_chance(points)
+            log_chance = outlook.log_chance(places)
             return acquisition.log_mean(gain + log_chance) + acquisition.infeasibility_penalty(log_chance.exp().mean(0))
 
         return score
 
-    def log_gain(self, outlook: Outlook) -> Callable[[Tensor], Tensor]:
-        """log EI_q of points, in each world.  (m, d) -> (Q, m)"""
+    def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
+        """log EI_q, in each world.  -> (Q, m)"""
         boxes = acquisition.free_boxes(outlook.tried)
-        return lambda points: acquisition.log_gain(outlook.moments(points), outlook.aims, boxes)
+        return lambda places: acquisition.log_gain(outlook.asked_moments(places), outlook.aims, boxes)
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class LimitedImprovement(ExpectedImprovement):
 
     limits: int = 1
 
-    def log_gain(self, outlook: Outlook) -> Callable[[Tensor], Tensor]:
-        """log (EI_q prod_j P(y_j <= aim_j)) of points, in each world.  (m, d) -> (Q, m)"""
+    def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
+        """log (EI_q prod_j P(y_j <= aim_j)), in each world.  -> (Q, m)"""
         split = len(outlook.models) - self.limits
         rows = outlook.models[0].inputs  # (Q, r, d)
         with torch.no_grad():
@@ -105,8 +107,8 @@ class LimitedImprovement(ExpectedImprovement):
         kept = (means[..., split:] <= aims).all(-1, keepdim=True)
         boxes = acquisition.free_boxes(torch.where(kept, merits, merits.amin(1, keepdim=True)))
 
-        def log_gain(points: Tensor) -> Tensor:
-            moments = outlook.moments(points)
+        def log_gain(places: Places) -> Tensor:
+            moments = outlook.asked_moments(places)
             gain = acquisition.log_gain(moments[:split], outlook.aims[:split], boxes)
             for (mean, sd), aim in zip(moments[split:], aims, strict=True):
                 gain = gain + torch.special.log_ndtr((aim - mean) / sd)
@@ -139,12 +141,12 @@ class Botorch:
             made(mixture.baseline[:1])  # some draw their samples when first called
 
         def score(points: Tensor) -> Tensor:
-            places = outlook.places(points)  # (D, m, d)
-            each = torch.cat([made(part.unsqueeze(-2)) for part in places.flatten(0, 1).split(_TOGETHER)])
-            value = each.reshape(len(places), -1).mean(0)
+            places = outlook.places(points)
+            each = torch.cat([made(part.unsqueeze(-2)) for part in places.flat.flatten(0, 1).split(_TOGETHER)])
+            value = places.mean(places.by_draw(each.reshape(len(places.inputs), -1))).mean(0)
             if outlook.success is None:
                 return value
-            return value + acquisition.infeasibility_penalty(outlook.log_chance(points).exp().mean(0))
+            return value + acquisition.infeasibility_penalty(outlook.log_chance(places).exp().mean(0))
 
         return score
 

@@ -2,24 +2,77 @@
 
 J outcomes, Q worlds, r rows with an outcome, m points
 
-A choice may leave values open that nobody knows beforehand. Each of D draws of them makes a world of its own of every
-world: what is said of worlds below is said of all Q D, in the order (Q, D).
+A point is what can be chosen. It stands for places with weights: what may be done if it is asked for, B places in each
+world; and, of what will only be measured, D draws. Each draw makes a world of its own of every world: what is said of
+worlds below is said of all Q D, in the order (Q, D). Where all is known and done as asked, there is one place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from bomi.model.execution import Execution
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success
 from bomi.search import acquisition
 from bomi.search.choices import Choices
 
 FEW = 4  # draws that a world alone looks at
+LEVELS = 16  # of what may come out at a place, where the worst of it counts
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where points may be in the whole cube. The first dimension is 1 where it is the same in all worlds."""
+
+    weights: Tensor  # (Q, B, m)
+    inputs: Tensor  # (Q, D, B, m, d)
+
+    @property
+    def flat(self) -> Tensor:
+        """All of them, for each of the Q worlds.  (Q, D B m, d)"""
+        return self.inputs.flatten(1, 3)
+
+    def by_draw(self, values: Tensor) -> Tensor:
+        """What was computed at all of them.  (Q, D B m) -> (Q D, B m)"""
+        each: Tensor = values.unflatten(1, (self.inputs.shape[1], -1))
+        return each.flatten(0, 1)
+
+    def split(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Weights and values.  (Q D, B m) -> (Q D or 1, B, m), (Q D, B, m)"""
+        draws = self.inputs.shape[1]
+        weights = self.weights if len(self.weights) == 1 else self.weights.repeat_interleave(draws, 0)
+        return weights, values.unflatten(1, weights.shape[1:])
+
+    def mean(self, values: Tensor) -> Tensor:
+        """The mean over what is done.  (Q D, B m) -> (Q D, m)"""
+        weights, each = self.split(values)
+        return (weights * each).sum(1)
+
+    def over_draws(self, values: Tensor) -> Tensor:
+        """The mean over the draws in each of the Q worlds.  (Q D, m) -> (Q, m)"""
+        each: Tensor = values.unflatten(0, (-1, self.inputs.shape[1]))
+        return each.mean(1)
+
+    def likeliest(self, worlds: int) -> Tensor:
+        """What each of Q worlds takes to be done: the likeliest, in a draw of its own.  (Q, m, d)"""
+        q = torch.arange(worlds)
+        own = self.inputs.expand(worlds, -1, -1, -1, -1)[q, q % self.inputs.shape[1]]  # (Q, B, m, d)
+        chosen = self.weights.argmax(1)[:, None, :, None]
+        return own.take_along_dim(chosen, 1)[:, 0]
+
+
+class Expected(NamedTuple):
+    """What is expected of an outcome."""
+
+    mean: Tensor  # (m,)
+    variance: Tensor  # (m,)
+    execution: Tensor  # (m,) the part of the variance that comes from what is done
 
 
 @dataclass(frozen=True)
@@ -31,6 +84,7 @@ class Outlook:
     tried: Tensor  # (Q D, r, J) the expected merits of what was tried, or is conditioned on
     success: Success | None = None  # None where nothing has failed
     choices: Choices | None = None  # what points are points of; None for the whole cube
+    execution: Execution | None = None  # None where points are done as asked
     draws: Tensor | None = None  # (D, d) of values that nobody knows when choosing; None where all are known
 
     @classmethod
@@ -63,36 +117,55 @@ class Outlook:
             tried = torch.where(front[:, None, :, None], tried, tried.amin(2, keepdim=True))
         return replace(self, tried=tried.flatten(0, 1), choices=choices, draws=some if choices.unknown else None)
 
-    def places(self, points: Tensor) -> Tensor:
-        """Where points may be in the whole cube.  (m, r) -> (D, m, d)"""
-        places = points if self.choices is None else self.choices.places(points)
-        return places[None] if self.draws is None else torch.where(places.isnan(), self.draws[:, None], places)
+    def places(self, points: Tensor) -> Places:
+        """Where points may be, and how likely that is.  (m, r), or what each world takes for sure (Q, m, d)"""
+        asked = points if self.choices is None else self.choices.places(points)
+        if self.execution is None:
+            weights, done = asked.new_ones(1, 1, asked.shape[-2]), asked.reshape(-1, 1, *asked.shape[-2:])
+        else:
+            weights, done = self.execution.branches(asked)  # (Q, B, m), (Q, B, m, d)
+        done = done.unsqueeze(1)
+        if self.draws is not None:
+            done = torch.where(done.isnan(), self.draws[:, None, None], done)
+        return Places(weights, done)
 
-    @staticmethod
-    def _per_draw(values: Tensor, draws: int) -> Tensor:
-        """(Q, D m) -> (Q D, m)"""
-        each: Tensor = values.unflatten(-1, (draws, -1))
-        return each.flatten(0, 1)
+    def moments(self, places: Places) -> list[tuple[Tensor, Tensor]]:
+        """Mean and standard deviation of each outcome in each world.  J times (Q D, B m), (Q D, B m)"""
+        each = (model.moments(places.flat) for model in self.models)
+        return [(places.by_draw(mean), places.by_draw(variance.sqrt())) for mean, variance in each]
 
-    def over_draws(self, values: Tensor) -> Tensor:
-        """The mean over the draws in each of the Q worlds.  (Q D, m) -> (Q, m)"""
-        each: Tensor = values.unflatten(0, (-1, 1 if self.draws is None else len(self.draws)))
-        return each.mean(1)
+    def asked_moments(self, places: Places) -> list[tuple[Tensor, Tensor]]:
+        """Mean and standard deviation of the average outcome over what is done.  J times (Q D, m), (Q D, m)
 
-    def moments(self, points: Tensor) -> list[tuple[Tensor, Tensor]]:
-        """Mean and standard deviation of each outcome in each world.  (m, r) -> J times (Q D, m), (Q D, m)"""
-        places = self.places(points)
-        each = (model.moments(places.flatten(0, 1)) for model in self.models)
-        return [(self._per_draw(m, len(places)), self._per_draw(v.sqrt(), len(places))) for m, v in each]
+        The places are near each other: a world errs about all of them alike. Where there is an aim, what is done misses
+        it too.
+        """
+        found = []
+        for (mean, sd), aim in zip(self.moments(places), self.aims, strict=True):
+            weights, each = places.split(mean)
+            middle, size = (weights * each).sum(1), places.mean(sd)
+            if aim is not None:
+                size = (size.square() + (weights * (each - middle.unsqueeze(1)).square()).sum(1)).sqrt()
+            found.append((middle, size))
+        return found
 
-    def log_chance(self, points: Tensor) -> Tensor:
-        """log of the chance to succeed, in each world.  (m, r) -> (Q D, m)"""
+    def asking(self, execution: Execution, requests: Tensor) -> Outlook:
+        """Where points are asked for, and so is what was tried: an improvement is one over the best request.  (m, r)"""
+        asked = replace(self, execution=execution)
+        if self.draws is not None or not len(requests):
+            return asked
+        with torch.no_grad():
+            means = [mean for mean, _ in asked.asked_moments(asked.places(requests))]
+        return replace(asked, tried=_merits(means, self.aims))
+
+    def log_chance(self, places: Places) -> Tensor:
+        """log of the chance to succeed, in each world.  (Q D, m)"""
         assert self.success is not None
-        places = self.places(points)
-        return self._per_draw(self.success.log_chance(places.flatten(0, 1)), len(places))
+        chance = places.by_draw(self.success.log_chance(places.flat))
+        return chance if places.weights.shape[1] == 1 else places.mean(chance.exp()).clamp_min(1e-300).log()
 
     def worlds(self) -> list[Outlook]:
-        """Each of the Q worlds alone, with a part of the draws."""
+        """Each of the Q worlds alone, with a part of the draws, as if everything were done as asked."""
         models = list(zip(*(model.worlds() for model in self.models), strict=True))
         success = [None] * len(models) if self.success is None else self.success.worlds()
         tried = self.tried.unflatten(0, (len(models), -1))  # (Q, D, r, J)
@@ -100,39 +173,70 @@ class Outlook:
         for q, (own, chance) in enumerate(zip(models, success, strict=True)):
             part = torch.arange(tried.shape[1])[q % tried.shape[1] :: max(len(models), tried.shape[1] // FEW)]
             draws = None if self.draws is None else self.draws[part]
-            found.append(replace(self, models=own, tried=tried[q, part], success=chance, draws=draws))
+            alone = replace(self, models=own, tried=tried[q, part], success=chance, execution=None, draws=draws)
+            found.append(alone)
         return found
 
-    def weigh(self, score: Tensor, points: Tensor, worst: Tensor | float) -> Tensor:
+    def weigh(self, score: Tensor, places: Places, worst: Tensor | float) -> Tensor:
         """p score + (1 - p) worst, with p the chance to succeed; unlikely points last.  (m,) -> (m,)"""
         if self.success is None:
             return score
-        chance = self.log_chance(points).exp().mean(0)
+        chance = self.log_chance(places).exp().mean(0)
         return chance * score + (1 - chance) * worst + acquisition.infeasibility_penalty(chance)
 
     def condition_on(self, points: Tensor) -> Outlook:
         """As if the points had been tried and each world had been right about them; of what nobody knows beforehand,
-        each world takes a draw of its own.  (m, r), or in the whole cube (Q, m, d)"""
+        each world takes what is likeliest, in a draw of its own.  (m, r), or in the whole cube (Q, m, d)"""
         with torch.no_grad():
-            expected = [mean for mean, _ in self.moments(points)]
-        places = self.places(points)  # (D, m, d)
-        own = places[0] if self.draws is None else places[torch.arange(len(self.models[0].inputs)) % len(places)]
+            places = self.places(points)
+            expected = [mean for mean, _ in self.asked_moments(places)]
+        own = places.likeliest(len(self.models[0].inputs))
         return replace(
             self,
             models=tuple(model.condition_on(own) for model in self.models),
             tried=torch.cat([self.tried, _merits(expected, self.aims)], 1),
         )
 
-    def merits(self, points: Tensor) -> Tensor:
-        """The expected merit of each outcome over all worlds, where a failure is as bad as the worst row.  (m, J)"""
+    def expected(self, places: Places) -> list[Expected]:
+        """What all worlds together expect of each point, by the law of total variance; of each outcome."""
+        found = []
+        for mean, sd in self.moments(places):
+            weights, each = places.split(mean)
+            means = (weights * each).sum(1)  # (Q D, m)
+            within = (weights * (each - means.unsqueeze(1)).square()).sum(1).mean(0)
+            variance = places.mean(sd.square()).mean(0) + means.var(0, correction=0) + within
+            found.append(Expected(means.mean(0), variance, within))
+        return found
+
+    def merits(self, points: Tensor, worst: float | None = None) -> Tensor:
+        """The expected merit of each outcome over all worlds, where a failure is as bad as the worst row.  (m, J)
+
+        Or that of the worst share of what may come out.
+        """
         if not len(points):  # where constraints leave few settings, a search may have none to compare
             return points.new_zeros(0, len(self.models))
-        found = []
-        for j, ((mean, sd), aim) in enumerate(zip(self.moments(points), self.aims, strict=True)):
-            total = (sd.square().mean(0) + mean.var(0, correction=0)).sqrt()
-            merit = acquisition.expected_merit(mean.mean(0), total, aim)
-            found.append(self.weigh(merit, points, self.tried[..., j].min()))
+        places = self.places(points)
+        if worst is None:
+            merits = [
+                acquisition.expected_merit(one.mean, one.variance.sqrt(), aim)
+                for one, aim in zip(self.expected(places), self.aims, strict=True)
+            ]
+        else:
+            merits = self._worst(places, worst)
+        found = [self.weigh(merit, places, self.tried[..., j].min()) for j, merit in enumerate(merits)]
         return torch.stack(found, -1)
+
+    def _worst(self, places: Places, share: float) -> list[Tensor]:
+        """The mean merit of the worst share of what may come out, over worlds, what is done, and the outcome there."""
+        levels = (torch.arange(LEVELS, dtype=places.inputs.dtype) + 0.5) / LEVELS
+        z = torch.special.ndtri(levels)[:, None, None]
+        found = []
+        for (mean, sd), aim in zip(self.moments(places), self.aims, strict=True):
+            values = acquisition.merit(mean + sd * z, aim)  # (L, Q D, B m)
+            weights, each = places.split(values.flatten(0, 1))
+            weights = (weights / len(each)).expand(len(mean), -1, -1).repeat(LEVELS, 1, 1)
+            found.append(acquisition.mean_of_worst(each.flatten(0, 1), weights.flatten(0, 1), share))
+        return found
 
 
 def _merits(means: Sequence[Tensor], aims: Sequence[float | None]) -> Tensor:

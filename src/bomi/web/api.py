@@ -64,6 +64,7 @@ class Suggested(BaseModel):
     id: str
     setting: dict[str, Any]
     predicted: dict[str, Any] | None
+    as_done: dict[str, Any] | None = None
     note: str
 
 
@@ -72,6 +73,7 @@ class Recommended(BaseModel):
 
     setting: dict[str, Any] | None
     predicted: dict[str, Any] | None
+    as_done: dict[str, Any] | None = None
     seen: dict[str, Any]
     note: str
 
@@ -186,9 +188,9 @@ def make_app(folder: Path, token: str, workers: int = 2) -> FastAPI:
         return Counts(**files.withdraw(campaign, identity))
 
     @app.get("/campaigns/{name}/best")
-    async def best(campaign: Campaign) -> list[Recommended]:
-        """The recommended setting; of several outcomes, each trade-off."""
-        return [Recommended(**one) for one in await pool.run(files.best, campaign)]
+    async def best(campaign: Campaign, risk: str = "expected") -> list[Recommended]:
+        """The setting to ask for; of several outcomes, each trade-off."""
+        return [Recommended(**one) for one in await pool.run(files.best, campaign, risk)]
 
     @app.get("/campaigns/{name}/gaps")
     async def gaps(campaign: Campaign) -> list[Mapping[str, Any]]:

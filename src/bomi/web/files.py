@@ -17,7 +17,7 @@ from bomi.data.observations import Row
 from bomi.data.telling import locate, withdrawn
 from bomi.errors import FileError, SuggestionError
 from bomi.optimizer import Optimizer
-from bomi.results import Front, nested, plain
+from bomi.results import Front, expected, plain
 from bomi.saving import Saved
 
 NAME = re.compile(r"\w[\w .-]{0,99}")
@@ -98,20 +98,20 @@ def ask(path: Path, count: int) -> list[dict[str, Any]]:
                 observations = observations.add([Row(dict(one), asked=dict(one), id=ids[-1])])
             saving.save(path, replace(saved, observations=observations))
         return [
-            {"id": identity, "setting": dict(one), "predicted": nested(one.predicted), "note": one.note}
+            {"id": identity, "setting": dict(one), **expected(one), "note": one.note}
             for identity, one in zip(ids, suggestions, strict=True)
         ]
     raise SuggestionError("others take every suggestion before it can be written down; try again")
 
 
-def best(path: Path) -> list[dict[str, Any]]:
-    """The recommended setting beside the best row seen; of several outcomes, each trade-off."""
-    found = Optimizer.load(path).best()
+def best(path: Path, risk: str = "expected") -> list[dict[str, Any]]:
+    """The setting to ask for beside the best row seen; of several outcomes, each trade-off."""
+    found = Optimizer.load(path).best(risk)
     choices = found.choices or (found,) if isinstance(found, Front) else (found,)
     return [
         {
             "setting": None if one.setting is None else dict(one.setting),
-            "predicted": nested(one.predicted),
+            **expected(one),
             "seen": {"row": one.seen_row, "outcome": plain(one.seen)},
             "note": one.note,
         }

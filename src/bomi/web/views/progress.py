@@ -69,6 +69,8 @@ class ProgressView(View):
             self.best(found.recommended[0])
         else:
             self.trade_offs(found.recommended)
+        self.equipment()
+        if len(outcomes) > 1:
             with theme.block("line"):
                 ui.label("Below:").classes("soft")
                 chosen = ui.toggle(list(outcomes), value=self.outcome).props("no-caps unelevated dense")
@@ -93,13 +95,26 @@ class ProgressView(View):
                 theme.facts(self.settings(one.recorded))
             with theme.sheet():
                 theme.heading("Recommended setting")
-                for _, text in theme.expected(campaign, best.predicted):
+                for _, text in theme.expected(campaign, best.as_done or best.predicted):
                     ui.label(text).classes("big")
-                    ui.label("expected, given all rows and their gaps").classes("soft small")
+                    asking = " of asking for it" if best.as_done else ""
+                    ui.label(f"expected{asking}, given all rows and their gaps").classes("soft small")
+                for _, text in theme.expected(campaign, best.predicted) if best.as_done else ():
+                    ui.label(f"{text} if it is done exactly").classes("soft small")
                 if best.setting is not None:
                     theme.facts(self.settings(best.setting))
                 if best.note:
                     ui.label(best.note[:1].upper() + best.note[1:] + ".").classes("soft small")
+
+    def equipment(self) -> None:
+        """What it makes of requests, the parameter whose control is worth most first."""
+        if not self.found.equipment:
+            return
+        with theme.sheet():
+            theme.heading("Equipment")
+            for said in self.found.equipment:
+                ui.label(theme.sentence(said))
+            ui.label("Suggestions and the recommended setting allow for it.").classes("soft small")
 
     def trade_offs(self, choices: Sequence[Recommendation]) -> None:
         """The best trade-offs between several outcomes: a figure of two of them, and the settings."""
@@ -130,7 +145,7 @@ class ProgressView(View):
     def trade_off(self, place: int, one: Recommendation, names: Sequence[str]) -> None:
         """One of them, with the row that came nearest to it."""
         campaign, best = self.experiments.campaign, one.best
-        told = dict([*theme.expected(campaign, best.predicted), *self.settings(best.setting or {})])
+        told = dict([*theme.expected(campaign, best.as_done or best.predicted), *self.settings(best.setting or {})])
         nearest = ", ".join(text for _, text in theme.seen(campaign, best.seen))
         with ui.element("tr"):
             theme.text_as("th", str(place)).props("scope=row")

@@ -164,6 +164,8 @@ class SuggestView(View):
                     ui.label(text).classes("big")
                     ui.label(f"expected {name}{self.beside_best(campaign, name, predicted)}").classes("soft small")
                     self.interval(campaign, name, predicted)
+            for name, text in theme.expected(campaign, advice.suggestion.as_done):
+                ui.label(f"As the equipment does it: {text} {name}").classes("soft small")
             theme.facts(self.beside_nearest(campaign, advice))
             said = reason or advice.why
             ui.label(said[:1].upper() + said[1:] + ".").classes("soft small")
