@@ -69,8 +69,8 @@ def test_known_later_the_best_is_good_over_what_it_has_been():
         best = optimizer.best()
         assert best.setting["temperature"] == pytest.approx(high / 20, abs=0.06)
         assert best.predicted.mean == pytest.approx(0.1 - (high / 10) ** 2 / 12, abs=0.03)
-        today = optimizer.best(given={"humidity": high / 2}).predicted
-        assert best.predicted.sd > 2 * today.sd  # the days differ
+        today = optimizer.best(given={"humidity": high / 2}).setting
+        assert optimizer.predict(best.setting).sd > 2 * optimizer.predict(today).sd  # the days differ
 
 
 def test_the_score_is_the_expected_improvement_averaged_over_the_draws():

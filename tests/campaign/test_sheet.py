@@ -250,3 +250,11 @@ def test_ditto_marks_are_read_as_what_stands_above_and_stay_as_they_are_typed():
     assert sheet.columns["T"] == ["20", "30", "30", "20"]
     assert sheet.notes == ("ditto marks in 2 rows read as what stands above them",)
     assert sheet.append((), [{"run": "5"}]) == content + b"5,,,\n"
+
+
+def test_a_suggestion_with_few_values_is_no_note(tmp_path):
+    """Round numbers where others have decimals, and blanks where nobody knows yet."""
+    table = tmp_path / "lab.csv"
+    rows = [f"0.{i}13,{i}.5,{i}" for i in range(1, 8)]
+    table.write_text("\n".join(["t,h,y", *rows, "1,,"]) + "\n", encoding="utf-8")
+    assert read_sheet(table).columns["t"][-1] == "1"

@@ -311,6 +311,8 @@ def _alike(text: str, others: Sequence[str]) -> bool:
 
 
 def _shape(text: str) -> str:
+    if is_numeric(text):
+        return "9"  # 1 is written as 0.913 is
     return re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", text))
 
 

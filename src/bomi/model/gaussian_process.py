@@ -134,7 +134,7 @@ class GaussianProcess(Model):
         """The posterior means that other targets would give.  points: (m, d), targets: (Q, n, b) -> (Q, m, b)"""
         x = self._place(points).expand(len(self.inputs), -1, -1)
         k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
-        return (k.mT @ torch.cholesky_solve(self._place(targets), self.L)).cpu()
+        return (k.mT @ torch.cholesky_solve(targets.to(self.inputs.device), self.L)).cpu()
 
     def influence(self, point: Tensor) -> Tensor:
         """By how much each row moves the mean at a point, against the mean without it: u_i alpha_i / [K^-1]_ii.
