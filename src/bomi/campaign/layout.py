@@ -18,6 +18,7 @@ from bomi.space.typed import COMMA, POINT, read
 TOP = 40  # records among which the header is looked for
 SAMPLE = 300  # records that tell which columns hold numbers
 HEADER_ROWS = 3  # a header may be wrapped over so many
+SOME = 3  # experiments, to tell how they are written
 
 _PLAIN = re.compile(r"\s*[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?\s*")
 _STATISTICS = re.compile(
@@ -290,7 +291,8 @@ def _why_none(
         rest = texts[1:]
         if all(is_numeric(text) or cells.is_unknown(text) or text.startswith("=") for text in rest):
             return "a summary of the rows"
-    if columns >= 3 and len(held) == 1 and _is_word(start) and not _alike(start, others):
+    told = " " in start or len(body) >= SOME
+    if columns >= 3 and len(held) == 1 and _is_word(start) and told and not _alike(start, others):
         prose = place > 0 and title[place : place + 1] and (not others or any(_is_word(other) for other in others))
         return "" if prose else "a note"  # a column of notes may hold a note and nothing else
     if _COMMENT.match(start) and len(held) <= 2 and columns >= 3 and body and not _alike(start, others):
@@ -300,7 +302,7 @@ def _why_none(
 
 def _unlike(row: Sequence[str], records: Sequence[Sequence[str]], body: Sequence[int]) -> bool:
     """Whether a record after a blank line is written otherwise than the experiments: its first cell, with blanks."""
-    if not row or not row[0].strip() or all(cell.strip() for cell in row) or len(body) < 3:
+    if not row or not row[0].strip() or all(cell.strip() for cell in row) or len(body) < SOME:
         return False
     return not _alike(row[0].strip(), [records[place][0].strip() for place in body[-50:]])
 

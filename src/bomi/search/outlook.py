@@ -121,7 +121,8 @@ class Outlook:
         """Where points may be, and how likely that is.  (m, r), or what each world takes for sure (Q, m, d)"""
         asked = points if self.choices is None else self.choices.places(points)
         if self.execution is None:
-            weights, done = asked.new_ones(1, 1, asked.shape[-2]), asked.reshape(-1, 1, *asked.shape[-2:])
+            weights = asked.new_ones(1, 1, asked.shape[-2])
+            done = (asked if asked.ndim == 3 else asked[None]).unsqueeze(1)  # (Q or 1, 1, m, d)
         else:
             weights, done = self.execution.branches(asked)  # (Q, B, m), (Q, B, m, d)
         done = done.unsqueeze(1)
