@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -38,7 +39,10 @@ class Api(httpx.Client):
     def __init__(self, folder):
         self.folder = folder
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "XDG_STATE_HOME": str(folder / ".state")}
-        command = [sys.executable, "-m", "bomi", "serve", str(folder), "--workers", "1"]
+        with socket.socket() as probe:  # tests run side by side
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        command = [sys.executable, "-m", "bomi", "serve", str(folder), "--workers", "1", "--port", port]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
         where, token = (self.process.stderr.readline() for _ in range(2))
         self.root = re.search(r"http://[\d.:]+", where)[0]
