@@ -52,10 +52,10 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     page.get_by_role("heading", name="Around your own setting").wait_for()
     button(page, "Draw").click()
     page.get_by_role("img", name="expected strength over temperature and time").wait_for(timeout=SLOW)
+    page.get_by_role("heading", name="Predicted against measured").wait_for()
     with page.expect_download() as download:
         button(page, "Save strength over time as SVG").click()
     assert download.value.suggested_filename == "strength over time.svg"
-    page.get_by_role("heading", name="Predicted against measured").wait_for()
     go(page, "Gaps")
     page.get_by_role("button", name="row 2 · H01").first.click(timeout=SLOW)
     page.get_by_role("heading", name="Data", level=1).wait_for()
