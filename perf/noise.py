@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import peers
 import torch
 from scipy.stats import rankdata
 
@@ -60,59 +61,26 @@ class Run(NamedTuple):
 
 
 class Botorch:
-    """A plain BoTorch campaign with the interface of our optimizers, as far as a run needs it."""
+    """BoTorch's campaign with the interface of our optimizers, as far as a run needs it."""
 
     def __init__(self, problem: Problem, seed: int) -> None:
-        self.problem, self.seed = problem, seed
+        self.problem, self.peer = problem, peers.Botorch(problem.dim, seed, noisy=True)
         self.low, self.high = np.array(list(problem.bounds.values())).T
-        self.inputs: list[FloatArray] = []
-        self.outcomes: list[float] = []
 
     def tell(self, experiment: Mapping[str, Any], outcome: float, *, actual: Mapping[str, Any] | None = None) -> None:
         """Tell a complete row."""
         told = self.problem.inputs({**experiment, **(actual or {})})
-        self.inputs.append((told - self.low) / (self.high - self.low))
-        self.outcomes.append(outcome)
-
-    def _model(self) -> tuple[Any, torch.Tensor]:
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import SingleTaskGP
-        from gpytorch.mlls import ExactMarginalLogLikelihood
-
-        X = torch.tensor(np.array(self.inputs), dtype=torch.float64)
-        Y = torch.tensor(self.outcomes, dtype=torch.float64)[:, None]
-        model = SingleTaskGP(X, Y)
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        return model, X
-
-    def _maximize(self, acquisition: Any) -> FloatArray:
-        from botorch.optim import optimize_acqf
-
-        bounds = torch.tensor([[0.0], [1.0]], dtype=torch.float64).repeat(1, self.problem.dim)
-        point, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256)
-        return self.low + (self.high - self.low) * point[0].detach().numpy()
+        self.peer.tell((told - self.low) / (self.high - self.low), outcome)
 
     def ask(self) -> dict[str, Any]:
         """The next experiment."""
-        from botorch.acquisition import qLogNoisyExpectedImprovement
-        from botorch.sampling import SobolQMCNormalSampler
-
-        torch.manual_seed(self.seed + 1000 * len(self.inputs))
-        model, X = self._model()
-        sampler = SobolQMCNormalSampler(torch.Size([128]), seed=len(self.inputs))
-        place = self._maximize(qLogNoisyExpectedImprovement(model, X, sampler=sampler, prune_baseline=True))
+        place = self.low + (self.high - self.low) * self.peer.ask()
         return dict(zip(self.problem.bounds, place.tolist(), strict=True))
 
     def recommend(self) -> tuple[FloatArray, float, float]:
         """The place of the largest posterior mean, with mean and standard deviation there."""
-        from botorch.acquisition import PosteriorMean
-
-        torch.manual_seed(self.seed)
-        model, _ = self._model()
-        place = self._maximize(PosteriorMean(model))
-        unit = torch.tensor((place - self.low) / (self.high - self.low))[None]
-        posterior = model.posterior(unit)
-        return place, float(posterior.mean), float(posterior.variance.sqrt())
+        place, mean, sd = self.peer.recommend()
+        return self.low + (self.high - self.low) * place, mean, sd
 
 
 def recommendation(optimizer: Any, problem: Problem) -> tuple[FloatArray, float | None, float | None]:
