@@ -11,18 +11,15 @@ are for development; the others are kept for checking.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from noise import parallel
 from peers import PEERS, Peer, Point
 from scipy.stats import rankdata, sem
+from sweeps import add_output, sweep
 from torch.quasirandom import SobolEngine
 
 from bomi.optimizer import Optimizer
@@ -135,22 +132,9 @@ def main() -> None:
     parser.add_argument("--functions", default="1-24")
     parser.add_argument("--instances", default="21")
     parser.add_argument("--dims", default="2,5,10,20")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True)
+    add_output(parser)
     options = parser.parse_args()
-    records = []
-    if options.out.exists():
-        records = [json.loads(line) for line in options.out.read_text().splitlines()]
-    made = {tuple(record[name] for name in Run._fields) for record in records}
-    waiting = [run for run in runs_of(options) if tuple(run) not in made]
-    with options.out.open("a") as file:
-        for count, record in enumerate(parallel(make, waiting, options.jobs), 1):
-            file.write(json.dumps(record) + "\n")
-            file.flush()
-            records.append(record)
-            print(f"\r{count}/{len(waiting)} runs", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(table(records))
+    print(table(sweep(make, list(runs_of(options)), options)))
 
 
 if __name__ == "__main__":

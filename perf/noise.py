@@ -19,18 +19,16 @@ of the true values, the mean ratio of regrets to BoTorch's (geometric), and the 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import peers
 import torch
 from scipy.stats import rankdata
+from sweeps import add_options, seeds, sweep
 
 from bomi.benchmarks.contenders import View, contender
 from bomi.benchmarks.functions import FloatArray, Problem
@@ -173,45 +171,17 @@ def main() -> None:
     parser.add_argument("--problems", default=PROBLEMS)
     parser.add_argument("--noises", default="0.1,0.3")
     parser.add_argument("--settings", default="complete,hard")
-    parser.add_argument("--first", type=int, default=0, help="number of the first repeat, which is its seed")
-    parser.add_argument("--repeats", type=int, default=8)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True)
+    add_options(parser, repeats=8)
     options = parser.parse_args()
-    records = []
-    if options.out.exists():
-        records = [json.loads(line) for line in options.out.read_text().splitlines()]
-    made = {tuple(record[name] for name in Run._fields) for record in records}
-    repeats = range(options.first, options.first + options.repeats)
     runs = [
         Run(problem, float(noise), setting, method, repeat)
-        for repeat in repeats
+        for repeat in seeds(options)
         for problem in options.problems.split(",")
         for noise in options.noises.split(",")
         for setting in options.settings.split(",")
         for method in options.methods.split(",")
     ]
-    waiting = [run for run in runs if tuple(run) not in made]
-    with options.out.open("a") as file:
-        for count, record in enumerate(parallel(make, waiting, options.jobs), 1):
-            file.write(json.dumps(record) + "\n")
-            file.flush()
-            records.append(record)
-            print(f"\r{count}/{len(waiting)} runs", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(table(records))
-
-
-def parallel(work: Callable[[Any], dict[str, Any]], runs: list[Any], jobs: int) -> Any:
-    """The finished runs, in any order."""
-    if jobs == 1:
-        return map(work, runs)
-    import joblib
-
-    with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-        return joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
-            joblib.delayed(work)(run) for run in runs
-        )
+    print(table(sweep(make, runs, options)))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,6 @@ the mean error relative to `mean`, the share of held-out outcomes within their 9
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 import warnings
@@ -37,7 +36,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import torch
-from noise import HALF_WIDTH, parallel
+from noise import HALF_WIDTH
+from sweeps import add_options, seeds, sweep
 
 from bomi import Categorical, Optimizer, Real, Space
 from bomi.space import MAYBE, UNKNOWN
@@ -262,15 +262,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(), help="the folder of the tables")
     parser.add_argument("--tables", default=",".join(TASKS))
     parser.add_argument("--methods", default=METHODS)
-    parser.add_argument("--first", type=int, default=0, help="number of the first repeat, which is its seed")
-    parser.add_argument("--repeats", type=int, default=8)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True)
+    add_options(parser, repeats=8)
     options = parser.parse_args()
-    records = []
-    if options.out.exists():
-        records = [json.loads(line) for line in options.out.read_text().splitlines()]
-    made = {tuple(record[name] for name in Run._fields) for record in records}
     there = []
     for name in options.tables.split(","):
         try:
@@ -278,17 +271,13 @@ def main() -> None:
             there.append(name)
         except (FileNotFoundError, ImportError) as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
-    repeats = range(options.first, options.first + options.repeats)
-    runs = [Run(name, method, repeat) for repeat in repeats for name in there for method in options.methods.split(",")]
-    waiting = [run for run in runs if tuple(run) not in made]
-    with options.out.open("a") as file:
-        for count, record in enumerate(parallel(make(options.data), waiting, options.jobs), 1):
-            file.write(json.dumps(record) + "\n")
-            file.flush()
-            records.append(record)
-            print(f"\r{count}/{len(waiting)} runs", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(table(records))
+    runs = [
+        Run(name, method, repeat)
+        for repeat in seeds(options)
+        for name in there
+        for method in options.methods.split(",")
+    ]
+    print(table(sweep(make(options.data), runs, options)))
 
 
 if __name__ == "__main__":

@@ -20,16 +20,14 @@ optimum and 1 for a random guess. Runs that the results file holds are not made 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from noise import parallel, spread
+from noise import spread
 from scipy.stats import wilcoxon
+from sweeps import add_options, seeds, sweep
 
 from bomi.benchmarks.contenders import contender
 from bomi.benchmarks.functions import FloatArray, Problem, corners
@@ -142,29 +140,16 @@ def main() -> None:
     parser.add_argument("--methods", default="posterior,drop,suggest")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--problems", default=PROBLEMS)
-    parser.add_argument("--first", type=int, default=0, help="number of the first repeat, which is its seed")
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True)
+    add_options(parser, repeats=10)
     options = parser.parse_args()
-    records = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
-    made = {tuple(record[name] for name in Run._fields) for record in records}
     runs = [
         Run(problem, kind, method, repeat)
-        for repeat in range(options.first, options.first + options.repeats)
+        for repeat in seeds(options)
         for problem in options.problems.split(",")
         for kind in options.kinds.split(",")
         for method in options.methods.split(",")
     ]
-    waiting = [run for run in runs if tuple(run) not in made]
-    with options.out.open("a") as file:
-        for count, record in enumerate(parallel(make, waiting, options.jobs), 1):
-            file.write(json.dumps(record) + "\n")
-            file.flush()
-            records.append(record)
-            print(f"\r{count}/{len(waiting)} runs", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(table(records))
+    print(table(sweep(make, runs, options)))
 
 
 if __name__ == "__main__":

@@ -17,15 +17,12 @@ Runs that the results file holds are not made again.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 import time
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from noise import parallel
+from sweeps import add_options, seeds, sweep
 
 from bomi import Optimizer, Real
 from bomi.benchmarks.problems import find_problem
@@ -102,30 +99,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--problems", default="hartmann6,levy,rosenbrock")
-    parser.add_argument("--first", type=int, default=0, help="number of the first repeat, which is its seed")
-    parser.add_argument("--repeats", type=int, default=8)
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--out", type=Path, required=True)
+    add_options(parser, repeats=8)
     options = parser.parse_args()
-    records = []
-    if options.out.exists():
-        records = [json.loads(line) for line in options.out.read_text().splitlines()]
-    made = {tuple(record[name] for name in Run._fields) for record in records}
     runs = [
         Run(problem, method, repeat)
-        for repeat in range(options.first, options.first + options.repeats)
+        for repeat in seeds(options)
         for problem in options.problems.split(",")
         for method in options.methods.split(",")
     ]
-    waiting = [run for run in runs if tuple(run) not in made]
-    with options.out.open("a") as file:
-        for count, record in enumerate(parallel(make, waiting, options.jobs), 1):
-            file.write(json.dumps(record) + "\n")
-            file.flush()
-            records.append(record)
-            print(f"\r{count}/{len(waiting)} runs", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(table(records))
+    print(table(sweep(make, runs, options)))
 
 
 if __name__ == "__main__":
