@@ -1,15 +1,26 @@
 """Inputs that nobody can set: regret against the best for the given value, and against the best on average.
 
-python perf/measured.py --problems hartmann6 --seeds 3 --budget 25
+    PYTHONPATH=src python perf/measured.py --problems hartmann6:5 --seeds 3 --budget 40 --out measured.jsonl
 
 One input of a known function is drawn at random for every experiment and measured afterwards, or, for a share of the
-rows, never. Each way gets the same days. `known` is told the value when it asks, `later` is not; `settable` pretends
-that the value can be set, and `ignored` leaves the column out.
+rows, never. Each way gets the same days:
+
+    known      told the value when it asks, where it is measured
+    later      told the value with the outcome
+    never      knows that there is such an input, and never sees a value
+    settable   pretends that the value can be set, and is told what it was
+    ignored    leaves the column out
+    random     random experiments, judged by the same model
+    nubo       NUBO (`pip install nubopy`): told the value when it asks, as `known`; it needs complete rows
+
+A run that is in the file `--out` is not made again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -18,7 +29,7 @@ from scipy.optimize import minimize
 import bomi
 from bomi.benchmarks.functions import FloatArray, Problem, corners, problem
 
-WAYS = ("known", "later", "settable", "ignored", "random")
+WAYS = ("known", "later", "never", "settable", "ignored", "random")
 DAYS = 7  # values at which the recommended setting is judged
 START = 8  # random experiments before the first suggestion
 
@@ -66,6 +77,9 @@ def run(bench: Bench, way: str, *, blanks: float, budget: int, seed: int) -> tup
     """One campaign: the settings recommended for each of the days, and the one for all of them."""
     rng = np.random.default_rng(seed)
     weather, lost, starts = rng.random(budget), rng.random(budget) < blanks, rng.random((START, len(bench.names)))
+    if way == "nubo":
+        return run_nubo(bench, weather, lost, starts, seed)
+    lost |= way == "never"
     open_name = bench.names[bench.uncontrolled]
     space: dict[str, object] = dict.fromkeys(bench.names, (0, 1))
     if way == "ignored":
@@ -90,6 +104,46 @@ def run(bench: Bench, way: str, *, blanks: float, budget: int, seed: int) -> tup
     return days, recommended(bench, optimizer, None)
 
 
+def run_nubo(
+    bench: Bench, weather: FloatArray, lost: FloatArray, starts: FloatArray, seed: int
+) -> tuple[list[FloatArray], FloatArray]:
+    """The same by NUBO: a Gaussian process of the complete rows, UCB with the value of the day as a constraint."""
+    from gpytorch.likelihoods import GaussianLikelihood
+    from nubo.acquisition import UpperConfidenceBound
+    from nubo.models import GaussianProcess, fit_gp
+    from nubo.optimisation import single
+
+    torch.manual_seed(seed)
+    j, points, outcomes = bench.uncontrolled, list[FloatArray](), list[float]()
+    bounds = torch.tensor([[0.0] * len(bench.names), [1.0] * len(bench.names)], dtype=torch.float64)
+
+    def model() -> object:
+        x, y = torch.tensor(np.array(points)), torch.tensor(outcomes, dtype=torch.float64)
+        y = (y - y.mean()) / y.std().clamp_min(1e-9)
+        likelihood = GaussianLikelihood().double()
+        process = GaussianProcess(x, y, likelihood=likelihood).double()
+        fit_gp(x, y, gp=process, likelihood=likelihood, lr=0.1, steps=200)
+        return process
+
+    def largest(process: object, day: float | None, beta: float) -> FloatArray:
+        acquisition = UpperConfidenceBound(gp=process, beta=beta)
+        today = [] if day is None else [{"type": "eq", "fun": lambda x: x[j] - day}]
+        found, _ = single(func=acquisition, method="SLSQP", bounds=bounds, constraints=today, num_starts=5)
+        return np.asarray(found.detach().numpy().reshape(-1))
+
+    for k, day in enumerate(weather):
+        if k < START or len(points) < 3:
+            x = starts[k % START].copy()
+        else:
+            x = largest(model(), float(np.mean([p[j] for p in points]) if lost[k] else day), 1.96**2)
+        x[j] = day
+        if not lost[k]:
+            points.append(x)
+            outcomes.append(float(bench(x[None])[0]))
+    process = model()
+    return [largest(process, float(day), 0.0) for day in bench.days], largest(process, None, 0.0)
+
+
 def told_again(optimizer: bomi.Optimizer, seed: int) -> bomi.Optimizer:
     """The default method with the rows of another."""
     other = bomi.Optimizer(optimizer.space, seed=seed)
@@ -107,12 +161,16 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", nargs="+", default=["hartmann6:5", "branin:1", "levy4:0"], metavar="NAME:INPUT")
-    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=WAYS)
+    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=(*WAYS, "nubo"))
     parser.add_argument("--blanks", nargs="+", type=float, default=[0.0, 0.3])
     parser.add_argument("--budget", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="The first seed.")
+    parser.add_argument("--out", type=Path, help="A file of runs, which are not made again.")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    done = [json.loads(line) for line in options.out.open()] if options.out and options.out.exists() else []
+    regrets = {tuple(one["run"]): one["regrets"] for one in done}
     print("| problem | blank | way | regret for the day | regret on average |\n|---|---:|---|---:|---:|")
     for name in options.problems:
         function, _, place = name.partition(":")
@@ -120,13 +178,21 @@ def main() -> None:
         best, best_of_all = [bench.best(bench.days[i : i + 1]) for i in range(DAYS)], bench.best(bench.days)
         for blanks in options.blanks:
             for way in options.ways:
-                for_day, on_average = [], []
-                for seed in range(options.seeds):
-                    days, always = run(bench, way, blanks=blanks, budget=options.budget, seed=seed)
-                    reached = [float(bench.on(x, bench.days[i : i + 1])[0]) for i, x in enumerate(days)]
-                    for_day.append(np.mean(np.array(best) - reached))
-                    on_average.append(best_of_all - bench.on(always, bench.days).mean())
-                told = [f"{np.mean(v):.3g} ± {np.std(v) / np.sqrt(len(v)):.2g}" for v in (for_day, on_average)]
+                if way == "never" and blanks:
+                    continue  # no value is seen either way
+                found = []
+                for seed in range(options.first, options.first + options.seeds):
+                    key = (name, blanks, way, options.budget, seed)
+                    if key not in regrets:
+                        days, always = run(bench, way, blanks=blanks, budget=options.budget, seed=seed)
+                        reached = [float(bench.on(x, bench.days[i : i + 1])[0]) for i, x in enumerate(days)]
+                        for_day = float(np.mean(np.array(best) - reached))
+                        regrets[key] = [for_day, float(best_of_all - bench.on(always, bench.days).mean())]
+                        if options.out:
+                            with options.out.open("a") as file:
+                                file.write(json.dumps({"run": key, "regrets": regrets[key]}) + "\n")
+                    found.append(regrets[key])
+                told = [f"{np.mean(v):.3g} ± {np.std(v) / np.sqrt(len(v)):.2g}" for v in np.transpose(found)]
                 print(f"| {name} | {blanks:.0%} | {way} | {told[0]} | {told[1]} |", flush=True)
 
 

@@ -210,3 +210,15 @@ def test_a_lazy_frame_is_no_table():
     polars = pytest.importorskip("polars")
     with pytest.warns(polars.exceptions.PerformanceWarning), pytest.raises(BomiError, match="a DataFrame of pandas"):
         bomi.Optimizer({"x": (0, 1)}).tell(polars.LazyFrame({"x": [0.5], "y": [1.0]}))
+
+
+def test_descriptors_are_saved(tmp_path):
+    table = {
+        "water": {"polarity": 80},
+        "ethanol": {"polarity": 24, "protic": 1},
+        "hexane": {"polarity": 2, "protic": 0},
+    }
+    space = bomi.Space({"solvent": bomi.Categorical(list(table), descriptors=table), "x": (0, 1)})
+    optimizer = bomi.Optimizer(space, seed=0)
+    optimizer.save(tmp_path / "saved.json")
+    assert bomi.Optimizer.load(tmp_path / "saved.json").space == space

@@ -23,6 +23,7 @@ from bomi.impute.transform import Transform
 from bomi.methods import Method
 from bomi.model.execution import Execution, learn_execution
 from bomi.model.gaussian_process import GaussianProcess
+from bomi.model.kernels import AdditiveMatern
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition
 from bomi.search.choices import Choices
@@ -157,8 +158,8 @@ class Fit:
         known = ~self.completed.inputs.isnan().any(-1).any(0)  # all, once there is an outcome to fill gaps by
         if not bool((known & self._failed).any()):
             return None
-        groups = tuple(self.table.space.groups.tolist())
-        return learn_success(self.completed.inputs[:, known], self._failed[known], groups)
+        kernel = AdditiveMatern.over(self.table.space)
+        return learn_success(self.completed.inputs[:, known], self._failed[known], kernel)
 
     @cached_property
     def good_rows(self) -> Tensor:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomi import Categorical, Integer, Linear, Ordinal, Real, Space
-from bomi.campaign import Campaign, append, blanks, campaign_path, guess, read_experiments, summarize
+from bomi.campaign import Campaign, CampaignError, append, blanks, campaign_path, guess, read_experiments, summarize
 from bomi.campaign.sheet import parse_sheet
 from bomi.campaign.toml import parse_campaign
 from bomi.data.objectives import Objective
@@ -390,3 +390,60 @@ def test_a_key_of_very_many_parts_is_refused_at_once(form, dot):
     text = "[objective]\nname = 'y'\n# ....\n" + form.format(dot.join(["a"] * 100_000)) + "\n"
     with pytest.raises(FileError, match="line 4: a key of more than 50 parts"):
         parse_campaign(Path("campaign.toml"), text.encode())
+
+
+# --- descriptors -----------------------------------------------------------------------------------------------------
+
+DESCRIBED = """
+[objective]
+name = "yield"
+
+[parameters.temperature]
+range = [20, 120]
+
+[parameters.solvent]
+descriptors = "solvents.csv"
+"""
+
+
+def test_descriptors_are_read_from_a_file_beside_the_campaign(tmp_path):
+    (tmp_path / "solvents.csv").write_text(
+        "name;solvent;polarity;boiling point\n1;water;80,1;100\n2;ethanol;24,5;\n3;hexane;1,9;68,7\n", encoding="utf-8"
+    )
+    path = tmp_path / "campaign.toml"
+    path.write_text(DESCRIBED, encoding="utf-8")
+    solvent = Campaign.read(path).space.parameters["solvent"]
+    assert solvent.values == ("water", "ethanol", "hexane")
+    assert solvent.descriptors.names == ("name", "polarity", "boiling point")
+    assert solvent.descriptors.rows[1] == (2.0, 24.5, None)
+    text = Campaign.read(path).text()
+    assert 'descriptors = "solvents.csv"' in text
+    assert 'values = ["water", "ethanol", "hexane"]' in text
+    path.write_text(text, encoding="utf-8")
+    assert Campaign.read(path).space.parameters["solvent"] == solvent
+    path.write_text(DESCRIBED + 'values = ["water", "hexane"]\n', encoding="utf-8")
+    assert Campaign.read(path).space.parameters["solvent"].descriptors.rows == ((1.0, 80.1, 100.0), (3.0, 1.9, 68.7))
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "message"),
+    [
+        (None, "", "solvents.csv"),
+        ("solvent,polarity\nwater,80\n", 'values = ["water", "oil"]', "there are no descriptors of 'oil'"),
+        ("solvent,polarity\nwater,80\nwater,81\n", "", "two lines for 'water'"),
+        ("solvent\nwater\noil\n", "", "one column"),
+        ("solvent,polarity\nwater,80\noil,high\n", "", "'polarity' of 'oil' must be a number or blank, but got 'high'"),
+        ("solvent,polarity\nwater,80\noil,2\n", 'type = "ordinal"', "ordered levels have no descriptors"),
+    ],
+)
+def test_a_file_of_descriptors_that_cannot_be_used_is_one_line(tmp_path, content, more, message):
+    if content is not None:
+        (tmp_path / "solvents.csv").write_text(content, encoding="utf-8")
+    path = tmp_path / "campaign.toml"
+    path.write_text(DESCRIBED + more + "\n", encoding="utf-8")
+    with pytest.raises(CampaignError) as caught:
+        Campaign.read(path)
+    (fault,) = caught.value.faults
+    assert message in fault.message
+    assert "\n" not in fault.message
+    assert fault.places[0][:2] == ("parameters", "solvent")

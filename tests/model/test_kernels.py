@@ -1,14 +1,24 @@
 """The prior of the additive kernel, and what a search for hyper-parameters begins from, by hand."""
 
+import itertools
 import math
 
 import pytest
 import torch
 from torch.distributions import Normal, StudentT
 
+from bomi.impute.table import Table
 from bomi.model import fitting
 from bomi.model.fitting import Pairs, maximize_evidence, negative_log_evidence
-from bomi.model.kernels import AdditiveMatern, ExpectedSquaredExponential, SquaredExponential, cross
+from bomi.model.kernels import (
+    AdditiveCandidates,
+    AdditiveMatern,
+    ExpectedSquaredExponential,
+    SquaredExponential,
+    cross,
+)
+from bomi.posterior.codes import to_codes
+from bomi.space import Categorical, Space
 
 KERNEL = AdditiveMatern((0, 1, 1, 2))  # three parameters, the second with two columns
 
@@ -122,3 +132,52 @@ def test_the_expected_kernel_is_the_same_with_and_without_a_gradient():
     with torch.no_grad():
         plain = cross(kernel, theta, x, x)
     torch.testing.assert_close(plain, cross(kernel, theta, x, x))
+
+
+# --- descriptors -----------------------------------------------------------------------------------------------------
+
+
+def described():
+    numbers = {"a": {"n": 0, "m": 1}, "b": {"n": 1, "m": 0}, "c": {"n": 5, "m": 2}}
+    return Space({"s": Categorical(list("abc"), descriptors=numbers), "x": (0, 1), "t": ["u", "v"]})
+
+
+def test_described_categories_have_the_distances_of_their_descriptors():
+    space = described()
+    kernel, theta = AdditiveMatern.over(space), torch.tensor([[0.3, 0.4, -1, -0.5, -0.2, -0.3, 0.2, 0.1]]).double()
+    rows = [{"s": s, "x": x, "t": t} for s, x, t in [("a", 0.1, "u"), ("b", 0.3, "u"), ("c", 0.7, "v")]]
+    X = torch.from_numpy(space.places(rows))[None]
+    D = space.parameters["s"].descriptors.distances
+    by_hand = torch.empty(3, 3, dtype=torch.float64)
+    for i, j in itertools.product(range(3), range(3)):
+        apart = [D["abc".index(rows[i]["s"])]["abc".index(rows[j]["s"])]]
+        apart += [abs(rows[i]["x"] - rows[j]["x"]), float(rows[i]["t"] != rows[j]["t"])]
+        r = torch.tensor(apart, dtype=torch.float64)
+        alone, together = theta[0, 2:5].exp(), theta[0, 5:].exp()
+        weight = torch.sigmoid(theta[0, 1])
+        joint = _matern((r / together).norm())
+        by_hand[i, j] = theta[0, 0].exp() * (weight * _matern(r / alone).mean() + (1 - weight) * joint)
+    with torch.no_grad():
+        torch.testing.assert_close(cross(kernel, theta, X, X.clone())[0], by_hand)
+    codes = to_codes(Table.of(space, [], torch.zeros(0)), X)  # the sampler's way to the same numbers
+    metric = AdditiveCandidates(theta, torch.tensor([True, False, True]), space.described)
+    for i, j in itertools.product(range(3), range(3)):
+        found = metric.covariances(codes, i, torch.tensor([0, 2]), codes[:, j, [0, 2]][:, None])
+        moved = {"s": rows[j]["s"], "x": rows[i]["x"], "t": rows[j]["t"]}
+        with torch.no_grad():
+            expected = cross(kernel, theta, torch.from_numpy(space.places([moved]))[None], X)
+        torch.testing.assert_close(found, expected)
+
+
+def _matern(r):
+    return (1 + math.sqrt(5) * r + 5 / 3 * r**2) * torch.exp(-math.sqrt(5) * r)
+
+
+def test_gradients_along_described_columns():
+    kernel, theta = (
+        AdditiveMatern.over(described()),
+        torch.tensor([[0.3, 0.4, -1, -0.5, -0.2, -0.3, 0.2, 0.1]]).double(),
+    )
+    generator = torch.Generator().manual_seed(0)
+    one, other = torch.rand(2, 1, 3, 6, generator=generator, dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda x: cross(kernel, theta, x, other), one.requires_grad_())

@@ -48,7 +48,7 @@ def test_a_border_is_learned_in_every_world_and_has_a_gradient():
     inputs = torch.rand(3, 40, 2, generator=generator, dtype=torch.float64)
     inputs[1:] = inputs[:1]
     failed = inputs[0].sum(-1) > 1
-    made = learn_success(inputs, failed, (0, 1))
+    made = learn_success(inputs, failed, AdditiveMatern((0, 1)))
     points = torch.tensor([[0.1, 0.2], [0.9, 0.8], [0.5, 0.5]], dtype=torch.float64, requires_grad=True)
     chance = made.log_chance(points).exp()
     torch.testing.assert_close(chance[0], chance[2])
@@ -61,6 +61,6 @@ def test_a_border_is_learned_in_every_world_and_has_a_gradient():
 
 def test_nothing_but_failures_says_stay_away_from_them():
     inputs = torch.tensor([[[0.2, 0.2], [0.3, 0.2]]], dtype=torch.float64)
-    made = learn_success(inputs, torch.tensor([True, True]), (0, 1))
+    made = learn_success(inputs, torch.tensor([True, True]), AdditiveMatern((0, 1)))
     near, far = made.log_chance(torch.tensor([[0.25, 0.2], [0.9, 0.9]], dtype=torch.float64))[0]
     assert far > near

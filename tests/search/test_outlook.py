@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bomi.model.gaussian_process import with_hyper
-from bomi.model.kernels import SquaredExponential
+from bomi.model.kernels import AdditiveMatern, SquaredExponential
 from bomi.model.success import learn_success
 from bomi.search import acquisition
 from bomi.search.criteria import ExpectedImprovement, UpperConfidenceBound
@@ -28,7 +28,7 @@ def outlook_of(aims=(None,), *, failed=False):
     models = [model_of(seed=j) for j in range(len(aims))]
     rows, success = models[0].inputs, None
     if failed:
-        success = learn_success(rows, torch.tensor([False, False, False, False, True, True]), (0,))
+        success = learn_success(rows, torch.tensor([False, False, False, False, True, True]), AdditiveMatern((0,)))
     return Outlook.of(models, aims, rows, success)
 
 

@@ -117,3 +117,21 @@ def test_numbers_as_people_type_them():
     form = form_of(document())
     assert [is_numeric(one) for one in form["parameters"].values()] == [True, True, True, False]
     assert new_key(form["parameters"], "p") == "p4"
+
+
+def test_what_the_form_does_not_know_of_a_parameter_survives():
+    """A measured input stays measured, and a file of descriptors goes on naming the values."""
+    document = {
+        "objective": {"name": "y", "goal": "maximize"},
+        "parameters": {
+            "humidity": {"range": [20, 80], "role": "measured"},
+            "feed": {"values": ["A", "B"], "role": "measured", "blank": "unknown"},
+            "solvent": {"descriptors": "solvents.csv"},
+            "base": {"descriptors": "bases.csv", "values": ["KOAc", "CsOAc"]},
+        },
+        "candidates": "library.csv",
+        "replacement": False,
+    }
+    made = document_of(form_of(document), document)
+    assert made["parameters"] == document["parameters"]
+    assert (made["candidates"], made["replacement"]) == ("library.csv", False)

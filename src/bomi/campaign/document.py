@@ -32,7 +32,7 @@ _KEYS = {
     "one of objectives": ("goal", "target", "unit", "range", "cost"),
     "method": ("name",),
     "number": ("range", "type", "scale", "step", "decimals", "unit", "default", "blank", "same_within", "role"),
-    "category": ("values", "type", "unit", "default", "blank", "same_within", "role"),
+    "category": ("values", "type", "unit", "default", "blank", "same_within", "role", "descriptors"),
     "constraint": ("terms", "min", "max", "equals"),
 }
 _IN_THE_FILE: dict[str | int, Place] = {"low": ("range", 0), "high": ("range", 1), "log": ("scale",)}
@@ -215,7 +215,7 @@ def _parameters(specs: _Section) -> dict[str, Parameter]:
 def _parameter(section: _Section) -> Parameter:
     """A parameter; keys that mean nothing are noted, values that cannot be are raised."""
     spec = section.keys
-    kind = spec.get("type", "categorical" if "values" in spec else "real")
+    kind = spec.get("type", "categorical" if "values" in spec or "descriptors" in spec else "real")
     if kind not in TYPES:
         raise SpaceError(f"type must be {_either(TYPES)}, but got {_shown(kind)}", ("type",))
     category = kind in ("categorical", "ordinal")
@@ -237,7 +237,13 @@ def _parameter(section: _Section) -> Parameter:
         values = spec.get("values")
         if not isinstance(values, list) or not all(isinstance(value, str | int | float) for value in values):
             raise SpaceError(f"needs values = [...] with texts or numbers, but got {_shown(values)}", ("values",))
-        return (Ordinal if kind == "ordinal" else Categorical)(values, **more)
+        if kind == "ordinal":
+            if "descriptors" in spec:
+                raise SpaceError(
+                    "ordered levels have no descriptors: their order says which are alike", ("descriptors",)
+                )
+            return Ordinal(values, **more)
+        return Categorical(values, **more, descriptors=spec.get("descriptors"))
     bounds, scale, step = spec.get("range"), spec.get("scale", "linear"), spec.get("step")
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise SpaceError(f"needs range = [low, high], but got {_shown(bounds)}", ("range",))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bomi.campaign import storage
+from bomi.campaign.describing import described
 from bomi.campaign.document import OUT_OF_BOUNDS, meaning
 from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.sheet import is_formula
@@ -156,7 +157,7 @@ def _check_keys(path: Path, text: str) -> None:
 def from_document(path: Path, document: Mapping[str, Any]) -> Campaign:
     """The campaign of sections and keys; every problem is told at once, with the path."""
     try:
-        means = meaning(document)
+        means = meaning(described(path, document))
         return Campaign(**vars(means))
     except CampaignError as error:
         raise CampaignError.of(error.faults, path) from None

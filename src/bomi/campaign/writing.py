@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from bomi.data.objectives import Objective
 from bomi.space import IDENTITY, Categorical, Integer, Ordinal, Parameter, Real, cells
-from bomi.space.cells import Known
 from bomi.space.linear import Linear
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
         goal, *others = _lines(objective_spec(objective))
         lines += [f"{goal}  # maximize, minimize, or target with target = a number", *others]
     for name, parameter in campaign.space.parameters.items():
-        lines += ["", f"[parameters.{toml_key(name)}]", *_lines(parameter_spec(parameter))]
+        lines += ["", f"[parameters.{toml_key(name)}]", *_lines(parameter_spec(parameter, files=True))]
         if name in notes:
             lines[-1] += f"  # {notes[name]}"
     for constraint in campaign.space.constraints:
@@ -61,8 +60,9 @@ def _table_lines(campaign: Campaign) -> list[str]:
     ]  # fmt: skip
 
 
-def parameter_spec(parameter: Parameter) -> dict[str, Any]:
-    """The keys of a parameter's section, without those that would say what is so anyway."""
+def parameter_spec(parameter: Parameter, *, files: bool = False) -> dict[str, Any]:
+    """The keys of a parameter's section, without those that would say what is so anyway; with `files`, descriptors that
+    came from one by its name."""
     spec: dict[str, Any] = {}
     if isinstance(parameter, Ordinal | Integer):
         spec["type"] = parameter.kind
@@ -83,6 +83,9 @@ def parameter_spec(parameter: Parameter) -> dict[str, Any]:
         spec["same_within"] = parameter.same_within
     if parameter.measured:
         spec["role"] = "measured"
+    if isinstance(parameter, Categorical) and parameter.descriptors is not None:
+        known = parameter.descriptors
+        spec["descriptors"] = known.file if files and known.file else known.as_mapping(parameter.values)
     if isinstance(parameter, Categorical | Ordinal):
         return {**spec, "values": list(parameter.values)}
     return {**spec, "range": [parameter.low, parameter.high]}
@@ -109,7 +112,7 @@ def _lines(spec: Mapping[str, Any]) -> list[str]:
     return [f"{key} = {toml_value(value)}" for key, value in spec.items()]
 
 
-def toml_value(value: Known | list[Known] | dict[str, Known]) -> str:
+def toml_value(value: Any) -> str:
     """A text, a number, a truth value, a list or a table of them in TOML."""
     if isinstance(value, list):
         return f"[{', '.join(map(toml_value, value))}]"

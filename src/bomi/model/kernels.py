@@ -10,13 +10,16 @@ pullback   (Q, k)         sum over pairs of weights * dk / dtheta
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from bomi.space import Space
+from bomi.space.descriptors import Descriptors
 
 STRIP = 300_000  # numbers a thread prepares at a time, for all columns of a strip of a matrix: what its cache holds
 GPU_STRIP = 32_000_000
@@ -178,19 +181,27 @@ class AdditiveMatern:
         M(r) = (1 + a + a^2 / 3) exp(-a),  a = sqrt(5) r
 
     A row that lacks one value still says something of its other parameters: that is the additive part. Two different
-    categories are at distance 1. theta = (log s^2, logit w, log l_1..p, log h_1..p); a priori log s^2 ~ N(0, 1),
-    logit w ~ N(0, 2^2), and parameters are alike until the data say otherwise: the mean of log l is N(log 0.3, 1), that
-    of log h N(log(0.3 sqrt(p)), 1), and each differs from its mean by Student's t with 3 degrees of freedom times 0.4,
-    whose heavy tails let a parameter be quite unlike the others. The log noise variance of outcomes scaled to variance
-    1 is like N(-6, 1.5^2) above -6, flat below: "all of it is noise" is as unlikely as "all of it is rugged".
+    categories are at distance 1, or at that of their descriptors. theta = (log s^2, logit w, log l_1..p, log h_1..p); a
+    priori log s^2 ~ N(0, 1), logit w ~ N(0, 2^2), and parameters are alike until the data say otherwise: the mean of
+    log l is N(log 0.3, 1), that of log h N(log(0.3 sqrt(p)), 1), and each differs from its mean by Student's t with 3
+    degrees of freedom times 0.4, whose heavy tails let a parameter be quite unlike the others. The log noise variance
+    of outcomes scaled to variance 1 is like N(-6, 1.5^2) above -6, flat below: "all of it is noise" is as unlikely as
+    "all of it is rugged".
 
-    groups: the parameter that each column of the cube belongs to.
+    groups: the parameter that each column of the cube belongs to; described: the categories that have descriptors, by
+    parameter.
     """
 
     groups: tuple[int, ...]
+    described: tuple[tuple[int, Descriptors], ...] = ()
     length: float = 0.3
     spread: float = 1.0
     apart: float = 0.4
+
+    @classmethod
+    def over(cls, space: Space) -> AdditiveMatern:
+        """The kernel over a space."""
+        return cls(tuple(space.groups.tolist()), space.described)
 
     @property
     def parameters(self) -> int:
@@ -230,12 +241,29 @@ class AdditiveMatern:
         return (self._distances(_differences(x1, x2).abs_()),)
 
     def _distances(self, apart: Tensor) -> Tensor:
-        """Those of parameters from those of columns: of categories half their sum.  (Q, d, ...) -> (Q, p, ...)"""
+        """Those of parameters from those of columns: of categories half their sum.  (Q, d, ...) -> (Q, p, ...)
+
+        Of described ones, sqrt(a^T E a / 2) with the squared distances E: the columns a of two categories that differ
+        are 1 for both of them.
+        """
         if len(self.groups) == self.parameters:
             return apart
         index = torch.tensor(self.groups, device=apart.device)
         total = apart.new_zeros(len(apart), self.parameters, *apart.shape[2:]).index_add(1, index, apart)
-        return total * self._halves(total)
+        total = total * self._halves(total)
+        for j, columns, E in self._squares(apart):
+            a = apart[:, columns]
+            total[:, j] = (torch.einsum("vw,qw...->qv...", E, a) * a).sum(1).clamp_min(0).div(2).sqrt()
+        return total
+
+    def _squares(self, like: Tensor) -> list[tuple[int, slice, Tensor]]:
+        """The parameters with descriptors, their columns, and the squared distances between their categories."""
+        found = []
+        for j, one in self.described:
+            start = self.groups.index(j)
+            E = torch.from_numpy(one.distances).to(like).square()
+            found.append((j, slice(start, start + len(E)), E))
+        return found
 
     def _halves(self, like: Tensor) -> Tensor:
         """What a parameter's columns count for: half if there are several.  (1, p, 1, ...)"""
@@ -305,8 +333,12 @@ class AdditiveMatern:
             steep.mul_(weights.unsqueeze(1))
             if len(self.groups) == self.parameters:
                 return steep.mul_(differences)
-            steep.mul_(distances).mul_(self._halves(steep))
-            return steep[:, torch.tensor(self.groups)] * differences.sgn()
+            steep.mul_(distances)
+            halved = (steep * self._halves(steep))[:, torch.tensor(self.groups)]
+            for j, columns, E in self._squares(differences):  # by a column: (E a)_v / (2 distance)
+                along = torch.einsum("vw,qw...->qv...", E, differences[:, columns].abs())
+                halved[:, columns] = steep[:, j, None] * along / (2 * distances[:, j, None]).clamp_min(1e-12)
+            return halved * differences.sgn()
 
         return scale * (weight * additive.mean(1) + (1 - weight) * joint), pullback
 
@@ -324,26 +356,32 @@ class AdditiveCandidates:
     values (Q, S, g)   candidates for g of the parameters of one row
     """
 
-    def __init__(self, theta: Tensor, categories: Tensor) -> None:
+    def __init__(self, theta: Tensor, categories: Tensor, described: Sequence[tuple[int, Descriptors]] = ()) -> None:
         self.parameters, self.categories = len(categories), categories  # (p,) bool
+        self.described = {j: torch.from_numpy(one.distances) for j, one in described}  # (v, v)
         self.scale, self.weight = theta[:, 0].exp(), torch.sigmoid(theta[:, 1])
         self.alone, self.together = (math.sqrt(5) * torch.exp(-theta[:, 2:])).chunk(2, -1)  # (Q, p)
 
-    def _distances(self, differences: Tensor, parameters: Tensor) -> Tensor:
-        """(..., p) differences of codes as distances."""
+    def _distances(self, one: Tensor, other: Tensor, parameters: Tensor) -> Tensor:
+        """Distances of codes.  (..., p)"""
+        differences = one - other
         if not self.categories.any():
             return differences.abs_()
-        return torch.where(self.categories[parameters], (differences != 0).double(), differences.abs())
+        found = torch.where(self.categories[parameters], (differences != 0).double(), differences.abs())
+        for place, j in enumerate(parameters.tolist()):
+            if j in self.described:
+                found[..., place] = self.described[j][one[..., place].long(), other[..., place].long()]
+        return found
 
     def covariances(self, codes: Tensor, i: int, slots: Tensor, values: Tensor) -> Tensor:
         """Of row i, with candidates for the parameters `slots`, and every row.  -> (Q, S, n)"""
         rest = torch.ones(self.parameters, dtype=torch.bool)
         rest[slots] = False
         others = rest.nonzero()[:, 0]
-        known = self._distances(codes[:, :, others] - codes[:, i, None, others], others)  # (Q, n, p - g)
+        known = self._distances(codes[:, :, others], codes[:, i, None, others], others)  # (Q, n, p - g)
         joint = (known * self.together[:, None, others]).square_().sum(-1)  # (Q, n)
         additive = matern(known * self.alone[:, None, others]).sum(-1)
-        moved = self._distances(values.unsqueeze(2) - codes[:, None, :, slots], slots)  # (Q, S, n, g)
+        moved = self._distances(values.unsqueeze(2), codes[:, None, :, slots], slots)  # (Q, S, n, g)
         joint = _total((moved * self.together[:, None, None, slots]).square_()).add_(joint[:, None])
         additive = _total(matern(moved.mul_(self.alone[:, None, None, slots]))).add_(additive[:, None])
         weight = self.weight[:, None, None]

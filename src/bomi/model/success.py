@@ -54,9 +54,8 @@ class Success:
         return [Success(self.kernel, theta, inputs, self.mean, *rest) for theta, inputs, *rest in parts]
 
 
-def learn_success(inputs: Tensor, failed: Tensor, groups: tuple[int, ...]) -> Success:
+def learn_success(inputs: Tensor, failed: Tensor, kernel: AdditiveMatern) -> Success:
     """The classifier with the likeliest of the settings.  inputs: (Q, n, d), failed: (n,) bool"""
-    kernel = AdditiveMatern(groups)
     y = torch.where(failed, -1.0, 1.0).to(inputs)
     share = float((~failed).double().mean().clamp(CERTAIN, 1 - CERTAIN))
     found = [

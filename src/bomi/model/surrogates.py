@@ -44,7 +44,7 @@ class AdditiveGP:
 
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """The hyper-parameters that the worlds bring, or else the most probable ones."""
-        kernel = AdditiveMatern(tuple(space.groups.tolist()))
+        kernel = AdditiveMatern.over(space)
         inputs, targets, errors = completed.inputs, completed.targets, completed.errors
         if isinstance(completed, Explained):
             drawn = targets if completed.drawn is None else completed.drawn

@@ -48,7 +48,7 @@ def prior_of(table: Table, known: Tensor, worlds: int) -> GapPriors:
 
 def kernel_of(table: Table) -> AdditiveMatern:
     """The kernel over a table's space."""
-    return AdditiveMatern(tuple(table.space.groups.tolist()))
+    return AdditiveMatern.over(table.space)
 
 
 def by_world(values: Tensor, worlds: int) -> Tensor:
@@ -87,7 +87,7 @@ def sweep(
         candidates[:, 0], weights[:, 0] = values, weights[:, 0].clamp_min(-1e9)  # the current ones are always there
         luck = luck + weights
     categories = torch.tensor([isinstance(p, Categorical) for p in table.space.parameters.values()])
-    metric = AdditiveCandidates(hyper[:, :-1], categories)
+    metric = AdditiveCandidates(hyper[:, :-1], categories, table.space.described)
     noise = hyper[:, -1:].exp().expand(-1, len(table))  # (m Q, n)
     if table.errors is not None:
         noise = noise + by_world(torch.atleast_2d(table.errors), Q)

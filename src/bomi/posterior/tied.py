@@ -57,7 +57,7 @@ def draw_shared(
     for slot, j in enumerate(slots.tolist()):
         part[:, :, leaders[rows, j] == row, j] = tried[:, :, slot, None]
     x, others = from_codes(table, part), from_codes(table, codes)
-    kernel = AdditiveMatern(tuple(table.space.groups.tolist()))
+    kernel = AdditiveMatern.over(table.space)
     weight, moves = torch.zeros_like(luck), []
     parts = zip(P.chunk(len(P) // Q), y.chunk(len(P) // Q), noise.chunk(len(P) // Q), hyper.chunk(len(P) // Q),
                 ~table.outcomes.isnan(), strict=True)  # fmt: skip

@@ -53,7 +53,7 @@ def choose_transform(
     if len(choices) == 1 or len(placed) < 2:
         return choices[0]
     some = placed[torch.linspace(0, len(placed) - 1, min(len(placed), LARGE)).round().long()]
-    kernel = AdditiveMatern(tuple(space.groups.tolist()))
+    kernel = AdditiveMatern.over(space)
     evidence = log_evidence(choices, outcomes[some], inputs[some], kernel)  # (N, c)
     best = evidence.amax(0)
     explained = best >= best.max() - SLACK

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from bomi.errors import CellError, SpaceError, shown
 from bomi.space import cells, typed
 from bomi.space.cells import Cell, Censored, Interval, Known, Normal, Uncertain
+from bomi.space.descriptors import Descriptors
 from bomi.space.numbers import LARGEST, SMALLEST, level_count, plain_number, space_number, unwrapped
 from bomi.space.polytope import Axis
 
@@ -410,14 +411,21 @@ class _Choice:
 
 @dataclass(frozen=True)
 class Categorical(_Choice):
-    """One of several values without an order.
+    """One of several values without an order; numbers that describe each of them say which are alike.
 
     >>> Categorical(["water", "oil", "air"]).to_unit("oil")
     [0.0, 1.0, 0.0]
     """
 
+    descriptors: Any = field(default=None, kw_only=True, repr=False)  # a table or a mapping; a `Descriptors` once made
+
     kind: ClassVar[str] = "categorical"
     noun: ClassVar[str] = "categories"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.descriptors is not None:
+            object.__setattr__(self, "descriptors", Descriptors.of(self.descriptors, self.values))
 
     @property
     def width(self) -> int:

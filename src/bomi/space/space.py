@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bomi.errors import SpaceError, shown
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
+from bomi.space.descriptors import Descriptors
 from bomi.space.linear import Linear
 from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
 from bomi.space.polytope import Mask, Polytope
@@ -117,6 +118,12 @@ class Space:
     def groups(self) -> NDArray[np.int64]:
         """The parameter that each column of the cube belongs to.  (d,)"""
         return np.repeat(np.arange(len(self)), [p.width for p in self.parameters.values()])
+
+    @cached_property
+    def described(self) -> tuple[tuple[int, Descriptors], ...]:
+        """The parameters whose categories are described, and by what."""
+        each = enumerate(self.parameters.values())
+        return tuple((j, one.descriptors) for j, one in each if isinstance(one, Categorical) and one.descriptors)
 
     @property
     def dim(self) -> int:

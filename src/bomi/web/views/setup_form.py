@@ -128,7 +128,7 @@ def parameter(name: str, spec: Mapping[str, Any]) -> dict[str, str]:
     return {
         "name": name,
         "was": name,
-        "kind": str(spec.get("type", "categorical" if "values" in spec else "real")),
+        "kind": str(spec.get("type", "categorical" if "values" in spec or "descriptors" in spec else "real")),
         "low": _text(ends[0]),
         "high": _text(ends[1]),
         "values": ", ".join(map(cells.text, values)) if isinstance(values, list) else "",
@@ -232,7 +232,8 @@ def parameter_document(one: Mapping[str, str], before: Mapping[str, Any]) -> dic
         known = {cells.text(value): value for value in values} if isinstance(values, list) else {}
         texts = [text.strip() for text in one["values"].split(",") if text.strip()]
         numeric = bool(known) and not any(isinstance(value, str) for value in known.values())
-        made["values"] = [known.get(text, number(text) if numeric else text) for text in texts]
+        if texts or "descriptors" not in spec:  # without any, those of the file of descriptors
+            made["values"] = [known.get(text, number(text) if numeric else text) for text in texts]
         made |= {"type": one["kind"]} if one["kind"] != "categorical" else {}
     return _with(made, "unit", one["unit"].strip())
 
