@@ -1,6 +1,11 @@
-"""A real page in a real browser: `bomi web` in a process of its own, Chromium driven by Playwright."""
+"""A real page in a real browser: `bomi web` in a process of its own, Chromium driven by Playwright.
+
+Starting the page, loading torch and a cold browser cache take longer than most tests. So the tests share one page of a
+folder, in which each of them has a campaign of its own; one that needs the page to itself says `alone`.
+"""
 
 import contextlib
+import copy
 import os
 import re
 import shutil
@@ -9,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,31 +36,29 @@ def need(condition: object, what: str) -> None:
 
 
 class Page:
-    """`bomi web` of a table, in a process of its own."""
+    """`bomi web` of a table or a folder, in a process of its own."""
 
-    def __init__(self, table: Path, *options: str, port: int | None = None) -> None:
+    def __init__(self, path: Path, *options: str, port: int | None = None) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = port or probe.getsockname()[1]
         self.root = f"http://127.0.0.1:{self.port}/"
-        self.table = table
-        self.log = table.parent / f".log-{self.port}"
-        command = [
-            sys.executable,
-            "-m",
-            "bomi",
-            "web",
-            table.name,
-            "--no-browser",
-            "--port",
-            str(self.port),
-            *options,
-        ]
+        self.below = ""  # the name of a table below the folder
+        place = path if path.is_dir() else path.parent
+        self.log, self.state = place / f".log-{self.port}", place / ".state"
+        command = [sys.executable, "-m", "bomi", "web", str(path), "--no-browser", "--port", str(self.port), *options]
         # NiceGUI behaves otherwise where it finds pytest's own variables.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-        environment |= {"PYTHONPATH": str(ROOT / "src"), "XDG_STATE_HOME": str(table.parent / ".state")}
+        environment |= {"PYTHONPATH": str(ROOT / "src"), "XDG_STATE_HOME": str(self.state)}
         with open(self.log, "w") as log:
-            self.process = subprocess.Popen(command, cwd=table.parent, stdout=log, stderr=log, env=environment)
+            self.process = subprocess.Popen(command, cwd=place, stdout=log, stderr=log, env=environment)
+        self.seen = 0  # of what it said, by earlier tests
+
+    def of(self, table: str) -> "Page":
+        """The same page, opened at one of the folder's tables."""
+        found = copy.copy(self)
+        found.below, found.seen = table, len(self.said())
+        return found
 
     def wait(self) -> None:
         """Until it answers."""
@@ -81,31 +85,65 @@ class Page:
 
     def at(self, view: str) -> str:
         """The address of a view."""
-        return f"{self.root}?token={self.token}&view={view}"
+        table = {"table": self.below} if self.below else {}
+        return f"{self.root}?{urllib.parse.urlencode({'token': self.token, 'view': view, **table})}"
 
     def said(self) -> str:
         return self.log.read_text(encoding="utf-8")
+
+    def check(self) -> None:
+        """Nothing went wrong since this test began."""
+        assert "Traceback" not in self.said()[self.seen :], self.said()[self.seen :]
 
     def end(self) -> None:
         self.process.terminate()
         self.process.wait(20)
 
 
-@pytest.fixture
-def served() -> Iterator:
-    """Starts the page of a table, waits for it, and ends it with the test."""
-    need(_has("nicegui") and _has("plotly"), "bomi[web]")
-    pages = []
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory) -> Path:
+    """Below which every test has a folder of its own."""
+    return tmp_path_factory.mktemp("labs")
 
-    def start(table: Path, *options: str, port: int | None = None) -> Page:
-        pages.append(Page(table, *options, port=port))
-        pages[-1].wait()
+
+@pytest.fixture(scope="session")
+def shared(folder: Path) -> Iterator[Page]:
+    """The page of all of them."""
+    need(_has("nicegui") and _has("plotly"), "bomi[web]")
+    page = Page(folder)
+    page.wait()
+    yield page
+    page.end()
+    page.check()
+
+
+@pytest.fixture
+def tmp_path(folder: Path, request: pytest.FixtureRequest) -> Path:
+    """A folder of the test's own, which the shared page can see."""
+    made = folder / re.sub(r"\W+", "-", request.node.name)
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def served(shared: Page) -> Iterator:
+    """Gives a table its place on the shared page; or a page of its own, which ends with the test."""
+    pages, own = [], []
+
+    def start(table: Path, *options: str, port: int | None = None, alone: bool = False) -> Page:
+        if alone or options or port or not (table.is_file() and (table.parent / "campaign.toml").is_file()):
+            own.append(Page(table, *options, port=port))
+            own[-1].wait()
+            pages.append(own[-1])
+        else:
+            pages.append(shared.of(str(table.relative_to(shared.log.parent))))
         return pages[-1]
 
     yield start
-    for page in pages:
+    for page in own:
         page.end()
-    assert [page.said() for page in pages if "Traceback" in page.said()] == []
+    for page in pages:
+        page.check()
 
 
 @pytest.fixture(scope="session")
@@ -120,22 +158,34 @@ def chromium() -> Iterator:
         browser.close()
 
 
-@pytest.fixture
-def tab(chromium) -> Iterator:
-    """Opens tabs of one browser profile; an error in the page's own scripts fails the test."""
+@pytest.fixture(scope="session")
+def profile(chromium) -> Iterator:
+    """One browser profile, which has the page's own scripts in its cache."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860}, accept_downloads=True)
     context.set_default_timeout(30_000)
-    errors = []
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def tab(profile) -> Iterator:
+    """Opens tabs of a browser; an error in the page's own scripts fails the test."""
+    errors, pages = [], []
 
     def opened(address: str, heading: str = "Data"):
-        page = context.new_page()
+        page = profile.new_page()
+        pages.append(page)
         page.on("pageerror", lambda error: errors.append(f"{error}\n{error.stack}"))
         page.goto(address)
         page.get_by_role("heading", name=heading, level=1, exact=True).wait_for()
         return page
 
     yield opened
-    context.close()
+    for page in pages:
+        if not page.is_closed():
+            page.evaluate("localStorage.clear()")
+            page.close()
+    profile.clear_cookies()
     assert errors == []
 
 

@@ -98,7 +98,7 @@ def test_stopping_in_one_tab_leaves_the_work_of_another(lab, served, tab):
 
 
 def test_deep_links_and_the_title(lab, served, tab):
-    page = tab(served(lab).at("gaps"), "Gaps")
+    page = tab(served(lab, alone=True).at("gaps"), "Gaps")
     assert page.title() == "Gaps · heat-treatment.csv – bomi"
     assert "token" not in page.url
     go(page, "Set-up")

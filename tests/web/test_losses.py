@@ -22,7 +22,7 @@ def is_held(tab):
 
 
 def test_a_server_that_is_killed_and_started_again_loses_no_keystroke(lab, served, tab):
-    first = served(lab)
+    first = served(lab, alone=True)
     page = tab(first.address)
     retype(page, 0, 7, "Ann")
     retype(page, 1, 7, "Bo")

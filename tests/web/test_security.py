@@ -77,7 +77,7 @@ def test_bound_to_this_machine_it_answers_to_its_own_name_and_to_itself(lab, ser
     assert ask(page, "/static/bomi.js", Cookie="")[0] == 401
     assert b"401" in handshake(page, Cookie="") or b"403" in handshake(page, Cookie="")
     assert ask(page, f"/?token={page.token}", Cookie="")[:2][0] == 303
-    token = page.table.parent / ".state" / "bomi" / "web-token"
+    token = page.state / "bomi" / "web-token"
     assert token.stat().st_mode & 0o077 == 0
 
 

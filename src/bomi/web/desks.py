@@ -23,6 +23,9 @@ class Desks:
         """The desk of a table, by its path below the folder; None for the list of them."""
         if not self.is_folder:
             return self._desk(self.path, self.campaign)
+        for desk in self._open.values():  # one that vanished for a while, too: what was typed waits for it
+            if self.title(desk) == name:
+                return desk
         found = next((one.path for one in find_campaigns(self.path) if one.name == name), None) if name else None
         return self._desk(found) if found is not None else None
 

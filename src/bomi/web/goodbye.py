@@ -14,6 +14,8 @@ async def say_good_bye(client: str = "") -> Response:
     def let_go() -> None:
         found = Client.instances.get(client)
         if found is not None and not found.has_socket_connection:
+            for task in found._delete_tasks.values():  # NiceGUI would delete it a second time, and complain
+                task.cancel()
             found.delete()
 
     asyncio.get_running_loop().call_later(LINGER, let_go)
