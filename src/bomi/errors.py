@@ -4,6 +4,7 @@ A message says the rule, the value received and, where there is one, the remedy.
 fault finds it beside the message, and never has to read the message.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 Place = tuple[str | int, ...]  # the way to something, from outside in: ("constraints", 0, "max")
@@ -79,3 +80,9 @@ def shown(value: object, most: int = 200) -> str:
         kind = type(value).__name__
         text = "an int that is too large to show" if isinstance(value, int) else f"a {kind} that cannot be shown"
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def check_choice(setting: str, value: object, known: Iterable[str]) -> None:
+    """That a setting is one of the known words."""
+    if value not in (words := tuple(known)):
+        raise MethodError(f"`{setting}` must be {' or '.join(map(repr, words))}, but got {shown(value)}")

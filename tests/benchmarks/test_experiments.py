@@ -71,6 +71,13 @@ def test_methods_and_initial_data_can_be_chosen() -> None:
     assert all_methods()[:8] == PAPER_METHODS
 
 
+def test_cases_can_be_chosen_by_label() -> None:
+    found = experiment("stability", cases=["v=2", "rho=0.25"])
+    assert [case.label for case in found.cases] == ["v=2", "rho=0.25"]
+    with pytest.raises(BenchmarkError, match=r"'heat' has no case 'v=2'; it has heat"):
+        experiment("heat", cases=["v=2"])
+
+
 def test_unknown_names_list_the_known() -> None:
     with pytest.raises(BenchmarkError, match="performance, stability, heat, robot"):
         experiment("speed")

@@ -61,6 +61,19 @@ def test_reproduce_quick_with_few_methods() -> None:
     assert done.stdout.count("| random |") == 4
 
 
+def test_as_published_and_single_differences_have_files_of_their_own() -> None:
+    base = "reproduce performance --quick --methods drop --cases eggholder2d --repeats 1 --jobs 1"
+    for option, name in (("--as-published", "as-published"), ("--differences fit,events", "fit-events")):
+        done = call(f"{base} {option}")
+        assert done.exit_code == 0, done.output
+        found = results.read(f"results/performance-{name}-quick/results.jsonl")
+        assert found.methods["drop"]["method"]["surrogate"]["fit"] == "adam"
+        assert found.cases["eggholder2d"]["missing"]["kind"] == "per-coordinate"
+        assert len(found.commits) == 1
+        (run,) = found.runs
+        assert len(run["kept"]) == 31
+
+
 @pytest.mark.parametrize("name", ["heat", "robot"])
 def test_the_simulators_can_be_reproduced_and_compared_on(name: str) -> None:
     if name == "robot" and os.environ.get("BOMI_REQUIRE_ALL") != "1":
@@ -83,6 +96,8 @@ def test_the_simulators_can_be_reproduced_and_compared_on(name: str) -> None:
         ("bench branin --gap-share 2", "`0 <= share <= 1` must hold"),
         ("bench nowhere:f", "cannot import 'nowhere'"),
         ("bench branin --initial .", "initial data of problem 'branin2d' must be in the folder Branin2d"),
+        ("reproduce performance --differences fits", "unknown difference 'fits'; the known ones are fit, variance"),
+        ("reproduce performance --cases alpine", "has no case 'alpine'; it has eggholder2d"),
         ("reproduce speed", "unknown experiment 'speed'; the known ones are performance, stability, heat"),
         ("reproduce robot --brenda none.csv", "cannot read the copper file none.csv: No such file or directory"),
         ("reproduce performance --initial .", "must be in the folder Eggholder2d"),

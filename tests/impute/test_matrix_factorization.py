@@ -138,9 +138,9 @@ def test_sampler_keeps_the_joint_distribution():
 def test_geweke_sees_the_number_of_rows_in_place_of_the_columns(monkeypatch):
     right = bpmf.hyper_posterior
 
-    def wrong(Z, prior):
+    def wrong(Z, prior, rows):
         # Each of the columns twice: the same mean and covariance, counted as if there were N of them.
-        return right(Z.repeat(1, ROWS // COLUMNS, 1) if Z.shape[-2] == COLUMNS else Z, prior)
+        return right(Z.repeat(1, ROWS // COLUMNS, 1) if Z.shape[-2] == COLUMNS else Z, prior, rows)
 
     monkeypatch.setattr(bpmf, "hyper_posterior", wrong)
     assert geweke(bpmf.step, sweeps=40).abs().max() > 10
@@ -212,7 +212,7 @@ def test_chains_predict_hidden_cells_as_smurff_does(seed):
 def test_forty_sweeps_predict_hidden_cells_as_smurff_does(seed):
     truth, measured, hidden = table_of_rank_two(seed)
     R = torch.tensor(np.where(hidden, np.nan, measured))
-    drawn = draw_tables(R, tables=100, rank=15, noise=0.01, sweeps=40, generator=generator(seed)).numpy()
+    drawn = draw_tables(R, tables=100, prior=Prior(rank=15, noise=0.01), sweeps=40, generator=generator(seed)).numpy()
     ours = rmse(drawn.mean(0), truth, hidden)
     assert ours == pytest.approx(rmse(smurff_prediction(measured, hidden, seed), truth, hidden), rel=0.1)
 
@@ -250,7 +250,7 @@ TABLES = {
 @pytest.mark.parametrize("R", TABLES.values(), ids=TABLES.keys())
 def test_every_table_is_completed(R):
     before = R.clone()
-    drawn = draw_tables(R, tables=5, rank=15, noise=0.01, sweeps=40, generator=generator())
+    drawn = draw_tables(R, tables=5, prior=Prior(rank=15, noise=0.01), sweeps=40, generator=generator())
     assert drawn.shape == (5, *R.shape)
     assert drawn.dtype == torch.float64
     observed = ~R.isnan()
@@ -269,7 +269,9 @@ def test_a_missing_cell_is_normal_about_its_factors_and_clipped(monkeypatch):
     )
     monkeypatch.setattr(bpmf, "step", lambda *_: factors)
     R = torch.full((1, 3), math.nan)
-    middle, low, high = draw_tables(R, tables=tables, rank=1, noise=0.01, sweeps=1, generator=generator()).unbind(-1)
+    middle, low, high = draw_tables(
+        R, tables=tables, prior=Prior(rank=1, noise=0.01), sweeps=1, generator=generator()
+    ).unbind(-1)
     assert abs(middle.mean() - 0.5) < 4 * 0.1 / math.sqrt(tables)
     assert middle.var().item() == pytest.approx(0.01, rel=4 * math.sqrt(2 / tables))
     assert abs((low == 0).double().mean() - 0.5) < 4 * 0.5 / math.sqrt(tables)
@@ -278,7 +280,9 @@ def test_a_missing_cell_is_normal_about_its_factors_and_clipped(monkeypatch):
 
 def test_same_seed_same_tables_and_each_table_is_its_own():
     def draw(seed):
-        return draw_tables(gappy(20, 5), tables=3, rank=4, noise=0.01, sweeps=10, generator=generator(seed))
+        return draw_tables(
+            gappy(20, 5), tables=3, prior=Prior(rank=4, noise=0.01), sweeps=10, generator=generator(seed)
+        )
 
     torch.manual_seed(1)
     first = draw(7)
@@ -299,7 +303,7 @@ def test_a_sweep_ignores_what_stands_in_a_gap():
 
 
 def test_the_prior_is_that_of_the_paper():
-    assert dataclasses.astuple(Prior()) == (15, 2.0, None, 0.01)
+    assert dataclasses.astuple(Prior()) == (15, 2.0, None, 0.01, "centred")
     assert Prior(rank=7).freedom == 7
 
 
@@ -311,4 +315,4 @@ def test_impossible_priors_are_refused(wrong):
 
 def test_an_empty_table_is_refused():
     with pytest.raises(BomiError, match=r"\(0, 3\)"):
-        draw_tables(torch.empty(0, 3), tables=1, rank=2, noise=0.01, sweeps=1, generator=generator())
+        draw_tables(torch.empty(0, 3), tables=1, prior=Prior(rank=2, noise=0.01), sweeps=1, generator=generator())

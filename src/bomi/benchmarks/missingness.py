@@ -71,14 +71,17 @@ class Initial(NamedTuple):
     outcomes: FloatArray  # (n,), or (n, J) of several
 
 
-def initial(problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None, seed: int) -> Initial:
+def initial(
+    problem: Problem, *, rows: int = 30, gaps: HistoryGaps | None = None, seed: int, inputs_seed: int | None = None
+) -> Initial:
     """Experiments requested uniformly in the problem's space, their outcomes, and what is recorded of them.
 
-    Without `gaps` the paper's gaps are used: 80 % of the rows lack one value.
+    Without `gaps` the paper's gaps are used: 80 % of the rows lack one value. With an `inputs_seed` the inputs depend
+    on that one, and only the gaps on the seed.
     """
     if rows < 1:
         raise BenchmarkError(f"initial data needs at least 1 row, but got rows={rows}")
-    inputs = problem.draw(rows, _stream(seed, _INPUTS))
+    inputs = problem.draw(rows, _stream(seed if inputs_seed is None else inputs_seed, _INPUTS))
     mask = (gaps or HistoryGaps()).mask(rows, problem.dim, _stream(seed, _GAPS))
     inputs, values = problem.evaluate(inputs)
     return Initial(inputs, np.where(mask, np.nan, inputs), problem.measured(values, measuring(seed, 0)))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import metadata
 from pathlib import Path
@@ -36,12 +37,18 @@ class Results:
     cases: Mapping[str, Mapping[str, Any]]  # settings of each, by label
     methods: Mapping[str, Any]
     runs: tuple[Run, ...]
+    commits: tuple[str, ...] = ()  # of the program, all that have added runs
 
 
 def read(path: Path | str) -> Results:
     """The results in a file."""
     header, runs = _parse(Path(path))
-    return Results(header["versions"], header["cases"], header["methods"], tuple(runs.values()))
+    return _results(header, runs.values())
+
+
+def _results(header: Mapping[str, Any], runs: Iterable[Run]) -> Results:
+    commits = tuple(header.get("commits", ()))
+    return Results(header["versions"], header["cases"], header["methods"], tuple(runs), commits)
 
 
 def open_file(path: Path, *, cases: Mapping[str, Any], methods: Mapping[str, Any]) -> ResultsFile:
@@ -50,6 +57,7 @@ def open_file(path: Path, *, cases: Mapping[str, Any], methods: Mapping[str, Any
         "format": FORMAT,
         "version": VERSION,
         "versions": versions(),
+        "commits": [],
         "cases": dict(cases),
         "methods": dict(methods),
     }
@@ -68,6 +76,9 @@ def open_file(path: Path, *, cases: Mapping[str, Any], methods: Mapping[str, Any
                 f"{path} was made with other settings, and results are never mixed; use another file.\n"
                 + "\n".join(f"  {difference}" for difference in differences)
             )
+        header["commits"] = found.get("commits", [])
+    if (now := commit()) not in header["commits"]:
+        header["commits"].append(now)
     file = ResultsFile(path, header, runs)
     file.settle()  # writes the header, and drops what a crash damaged
     return file
@@ -108,7 +119,7 @@ class ResultsFile:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self.path)
-        return Results(self._header["versions"], self._header["cases"], self._header["methods"], tuple(runs))
+        return _results(self._header, runs)
 
 
 def _line(item: Mapping[str, Any]) -> bytes:
@@ -166,6 +177,21 @@ def versions() -> dict[str, str]:
     from bomi import __version__
 
     return {"bomi": __version__, **{name: metadata.version(name) for name in LIBRARIES}}
+
+
+def commit() -> str:
+    """The commit that the program was started from, with -dirty if it was changed since; "" if it has none.
+
+    A copy of the sources without their history is told by the environment variable BOMI_COMMIT.
+    """
+    root = Path(__file__).parents[3]
+    if (root / ".git").exists():
+        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+        try:
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            pass
+    return os.environ.get("BOMI_COMMIT", "")
 
 
 def digest(*arrays: np.ndarray[Any, Any]) -> str:

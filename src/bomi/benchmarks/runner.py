@@ -58,6 +58,9 @@ class Result:
     seed: int
     budget: int
     best: list[float]  # the best true outcome, or the hypervolume, at the start and after each evaluation
+    kept: list[
+        float
+    ]  # the same without the evaluations in which a parameter failed, as a method that drops them has it
     outcomes: list[Any]  # of each evaluation, as measured
     events: int  # evaluations in which a parameter failed
     recommended: list[tuple[int, float | None]]  # (evaluations made, true value of the setting recommended then)
@@ -100,7 +103,9 @@ def run(
         optimizer.tell(problem.cells(row), _named(told_as, outcome))
 
     values = list(problem(data.inputs)) if problem.noise else list(data.outcomes)  # the true ones
+    whole = list(values)  # of the evaluations in which nothing failed
     best, seconds, recommended, events = [problem.reached(np.array(values))], [], [], 0
+    kept = list(best)
     for t in range(1, budget + 1):
         start = time.perf_counter()
         suggestion = optimizer.ask()
@@ -113,6 +118,8 @@ def run(
             events += bool(failed.any())
         actual, value = problem.evaluate(tried)
         values.append(value)
+        if not failed.any():
+            whole.append(value)
         outcome = problem.measured(value, missingness.measuring(seed, t)).tolist()
         recorded = np.where(failed, np.nan, actual)
         known = chosen.view.evaluation(asked, actual, recorded)
@@ -122,6 +129,7 @@ def run(
         truth.append(actual)
         outcomes.append(outcome)
         best.append(problem.reached(np.array(values)))
+        kept.append(problem.reached(np.array(whole)))
         if t == budget or (recommend_every and t % recommend_every == 0):
             recommended.append((t, _recommended(optimizer, problem, told, outcomes)))
 
@@ -132,6 +140,7 @@ def run(
         seed=seed,
         budget=budget,
         best=best,
+        kept=kept,
         outcomes=outcomes[len(data.outcomes) :],
         events=events,
         recommended=recommended,
@@ -238,6 +247,7 @@ class Case:
     missing: Events | None = PAPER_EVENTS
     rows: int = 30
     gaps: HistoryGaps = HistoryGaps()  # noqa: RUF009  # frozen, so one instance serves all
+    same_inputs: bool = False  # whether all repeats have the inputs of the first, and only other gaps
     initial: Path | None = None
     label: str = ""
 
@@ -250,13 +260,16 @@ class Case:
         """The initial data of a repeat."""
         if self.initial is not None:
             return missingness.read_initial(self.initial, problem, repeat)
-        return missingness.initial(problem, rows=self.rows, gaps=self.gaps, seed=repeat)
+        inputs_seed = 0 if self.same_inputs else None
+        return missingness.initial(problem, rows=self.rows, gaps=self.gaps, seed=repeat, inputs_seed=inputs_seed)
 
     def settings(self) -> dict[str, Any]:
         """The settings that determine the results; data from a folder are identified by content, not by path."""
         problem = find_problem(self.problem)
         if self.initial is None:
             initial = {"rows": self.rows, "gaps": described(self.gaps)}
+            if self.same_inputs:
+                initial["same_inputs"] = True
         else:
             initial = {"read": results.digest(*self.data(problem, 0))}
         return {

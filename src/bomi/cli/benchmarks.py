@@ -14,6 +14,7 @@ import typer
 from bomi.cli.console import console, say
 
 if TYPE_CHECKING:
+    from bomi.benchmarks.contenders import Contender
     from bomi.benchmarks.runner import Case
 
 Methods = Annotated[str, typer.Option(help='Methods, such as "bomi,mean,bomi:worlds=10,oracle".')]
@@ -74,8 +75,17 @@ def reproduce(
     experiment: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="performance, stability, heat or robot")],
     repeats: Annotated[int | None, typer.Option(min=1, help="Runs of each method; 10, or 3 with --quick.")] = None,
     methods: Annotated[str | None, typer.Option(help="Methods; by default all, and the yardsticks.")] = None,
+    cases: Annotated[str | None, typer.Option(help="Cases, such as eggholder2d,schwefel5d; by default all.")] = None,
     initial: Initial = None,
     brenda: Brenda = None,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="performance as the authors' program runs it, where the text differs."),
+    ] = False,
+    differences: Annotated[
+        str | None,
+        typer.Option(help="Only some of what the authors' program does differently, such as fit,variance,events."),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version of the same, in minutes.")] = False,
     output: Output = None,
     jobs: Jobs = CORES,
@@ -83,16 +93,34 @@ def reproduce(
 ) -> None:
     """Make the figures of the paper. Stop it when you like: it goes on where it was."""
     from bomi.benchmarks.contenders import split
+    from bomi.benchmarks.experiments import DIFFERENCES
     from bomi.benchmarks.experiments import experiment as find
 
     names = split(methods) if methods else None
-    chosen = find(experiment, initial=initial, quick=quick, methods=names, brenda=brenda)
-    folder = output or Path("results") / (chosen.name + ("-quick" if quick else ""))
+    some = [name.strip() for name in differences.split(",")] if differences else []
+    chosen = find(
+        experiment,
+        initial=initial,
+        quick=quick,
+        methods=names,
+        cases=[name.strip() for name in cases.split(",")] if cases else None,
+        brenda=brenda,
+        differences=list(DIFFERENCES) if as_published else some,
+    )
+    variant = "-as-published" if as_published else "".join(f"-{name}" for name in some)
+    folder = output or Path("results") / (chosen.name + variant + ("-quick" if quick else ""))
     _run(chosen.cases, chosen.methods, repeats or chosen.repeats, folder, jobs, engine, title=chosen.title)
 
 
 def _run(
-    cases: Sequence[Case], methods: Sequence[str], repeats: int, folder: Path, jobs: int, engine: str, *, title: str
+    cases: Sequence[Case],
+    methods: Sequence[str | Contender],
+    repeats: int,
+    folder: Path,
+    jobs: int,
+    engine: str,
+    *,
+    title: str,
 ) -> None:
     """Sweep, report, and print the final values."""
     from bomi.benchmarks.engines import find_engine

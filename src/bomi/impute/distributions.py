@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import torch
 
-from bomi.errors import MethodError
+from bomi.errors import MethodError, check_choice
 from bomi.impute.completed import Completed, UncertainInputs
 from bomi.impute.stated import quantiles
 from bomi.impute.table import Table
@@ -25,11 +25,15 @@ class Distributions:
     with variance execution_sd^2; a gap of which nothing is known is uniform over the range.
     A point planned next will be missed like those before it: its variance is execution_sd^2 times the share of asked
     values that went missing.
+    With `blanks="drop"`, rows with a gap of which nothing is known are left out, as in the program published with the
+    paper.
     """
 
     execution_sd: float = 0.05
+    blanks: str = "uniform"
 
     def __post_init__(self) -> None:
+        check_choice("blanks", self.blanks, ("uniform", "drop"))
         if not 0 <= self.execution_sd < math.inf:
             raise MethodError(f"`execution_sd`, a share of the range, must be 0 or more, but got {self.execution_sd!r}")
 
@@ -37,6 +41,11 @@ class Distributions:
 
     def __call__(self, table: Table, rng: torch.Generator) -> Completed:
         """One world of means, with variances."""
+        if self.blanks == "drop":
+            known = ~(table.with_centers().inputs.isnan() & table.asked.isnan()).any(-1)
+            if not bool(known.all()):
+                kept = self(table.select(known), rng)
+                return replace(kept, rows=known.nonzero()[:, 0])
         widths = torch.tensor([parameter.width for parameter in table.space.parameters.values()])
         width = widths.repeat_interleave(widths).double()
         share = torch.where(width > 1, 1 / width, 0.5)  # a category's column is 1 with probability 1 / width

@@ -25,12 +25,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Generator, Tensor
 
-from bomi.errors import MethodError, TableError
+from bomi.errors import MethodError, TableError, check_choice
 from bomi.impute.completed import Completed
 from bomi.impute.stated import draw_stated
 from bomi.impute.table import Table
@@ -46,6 +46,7 @@ class Prior:
     beta_0: float = 2.0
     nu_0: float | None = None
     noise: float = 0.01
+    scatter: str = "centred"
 
     def __post_init__(self) -> None:
         if not isinstance(self.rank, int) or self.rank < 1:
@@ -57,6 +58,7 @@ class Prior:
             )
         if self.freedom <= self.rank - 1:
             raise MethodError(f"nu_0 must be above rank - 1 = {self.rank - 1}, but got {self.freedom:g}")
+        check_choice("scatter", self.scatter, ("centred", "raw"))
 
     @property
     def freedom(self) -> float:
@@ -110,15 +112,19 @@ class NormalWishart:
         return Hyper(mu, root @ root.mT)
 
 
-def hyper_posterior(Z: Tensor, prior: Prior) -> NormalWishart:
+def hyper_posterior(Z: Tensor, prior: Prior, rows: int) -> NormalWishart:
     """What n factors Z (..., n, K), of mean zbar and covariance S, say of the mean and precision behind them.
 
     W*^-1 = I + n S + n beta_0/(n + beta_0) zbar zbar^T,  nu* = nu_0 + n,
     beta* = beta_0 + n,  mu* = n zbar/(beta_0 + n).  n is N for U and J = M+1 for V.
+
+    With a raw scatter, as in the program published with the paper, n is the number of rows of the table for both, zbar
+    is sum_i Z_i / n, and n S is sum_i Z_i Z_i^T, about 0.
     """
-    n, beta_0 = Z.shape[-2], prior.beta_0
-    zbar = Z.mean(-2, keepdim=True)
-    nS = (Z - zbar).mT @ (Z - zbar)
+    raw = prior.scatter == "raw"
+    n, beta_0 = rows if raw else Z.shape[-2], prior.beta_0
+    zbar = Z.sum(-2, keepdim=True) / n
+    nS = Z.mT @ Z if raw else (Z - zbar).mT @ (Z - zbar)
     W_inverse = torch.eye(prior.rank, dtype=Z.dtype) + nS + n * beta_0 / (n + beta_0) * (zbar.mT @ zbar)
     return NormalWishart(n / (beta_0 + n) * zbar.squeeze(-2), beta_0 + n, W_inverse, prior.freedom + n)
 
@@ -159,27 +165,61 @@ def init(R: Tensor, observed: Tensor, prior: Prior, generator: Generator) -> Sta
 
 def step(state: State, R: Tensor, observed: Tensor, prior: Prior, generator: Generator) -> State:
     """One Gibbs sweep: each block of the state from its law given all the others and the table."""
-    row_hyper = hyper_posterior(state.U, prior).draw(generator)
-    column_hyper = hyper_posterior(state.V, prior).draw(generator)
-    U = draw_factors(state.V, row_hyper, R, observed, prior, generator)
-    V = draw_factors(U, column_hyper, R.mT, observed.mT, prior, generator)
-    return State(U, V, row_hyper, column_hyper)
+    rows = R.shape[-2]
+    row_hyper = hyper_posterior(state.U, prior, rows).draw(generator)
+    column_hyper = hyper_posterior(state.V, prior, rows).draw(generator)
+    return redraw(State(state.U, state.V, row_hyper, column_hyper), R, observed, prior, generator)
 
 
-def draw_tables(R: Tensor, *, tables: int, rank: int, noise: float, sweeps: int, generator: Generator) -> Tensor:
+def redraw(state: State, R: Tensor, observed: Tensor, prior: Prior, generator: Generator) -> State:
+    """The factors of the rows and then of the columns, each from their law given the others, with the same hyper."""
+    U = draw_factors(state.V, state.row_hyper, R, observed, prior, generator)
+    V = draw_factors(U, state.column_hyper, R.mT, observed.mT, prior, generator)
+    return State(U, V, state.row_hyper, state.column_hyper)
+
+
+def draw_tables(R: Tensor, *, tables: int, prior: Prior, sweeps: int, generator: Generator) -> Tensor:
     """Completed copies (tables, N, J) of a table R (N, J) with NaN for gaps, each from a chain of its own.
 
     A missing cell is drawn from N(U_i · V_j, xi) and clipped to [0, 1]; an observed one keeps its value.
 
     >>> R = torch.tensor([[0.1, 0.2], [0.5, float("nan")]])
-    >>> draw_tables(R, tables=5, rank=15, noise=0.01, sweeps=40, generator=Generator().manual_seed(0)).shape
+    >>> draw_tables(R, tables=5, prior=Prior(rank=15), sweeps=40, generator=Generator().manual_seed(0)).shape
     torch.Size([5, 2, 2])
     """
-    state = run_chains(R, chains=tables, prior=Prior(rank=rank, noise=noise), sweeps=sweeps, generator=generator)
+    state = run_chains(R, chains=tables, prior=prior, sweeps=sweeps, generator=generator)
     mean = state.U @ state.V.mT
-    guess = mean + math.sqrt(noise) * normal(mean, generator)
+    guess = mean + math.sqrt(prior.noise) * normal(mean, generator)
     R = R.to(torch.float64).expand(tables, *R.shape)
     return R.where(~R.isnan(), guess.clamp(0, 1))
+
+
+def draw_products(R: Tensor, *, tables: int, prior: Prior, sweeps: int, generator: Generator) -> Tensor:
+    """Like `draw_tables` in the program published with the paper: all tables go on from one chain, without noise.
+
+    After the last sweep the factors are drawn anew for each table, given those of that sweep; a missing cell is
+    U_i · V_j itself, clipped to [0, 1].
+    """
+    last = run_chains(R, chains=1, prior=prior, sweeps=sweeps, generator=generator)
+    R = R.to(torch.float64).expand(tables, *R.shape)
+    U, V = (factors.expand(tables, -1, -1) for factors in (last.U, last.V))
+    state = redraw(State(U, V, last.row_hyper, last.column_hyper), R, ~R.isnan(), prior, generator)
+    return R.where(~R.isnan(), (state.U @ state.V.mT).clamp(0, 1))
+
+
+def average_product(R: Tensor, *, prior: Prior, sweeps: int, generator: Generator) -> Tensor:
+    """The mean of U V, clipped to [0, 1], over all sweeps but the first; recorded cells are replaced too.  (1, N, J)
+
+    So does the program published with the paper what the paper calls Imputation-BPMF.
+    """
+    table = R.to(torch.float64)[None]
+    observed = ~table.isnan()
+    state, total = init(table, observed, prior, generator), torch.zeros_like(table)
+    for sweep in range(sweeps):
+        state = step(state, table, observed, prior, generator)
+        if sweep or sweeps == 1:
+            total = total + (state.U @ state.V.mT).clamp(0, 1)
+    return total / max(sweeps - 1, 1)
 
 
 def run_chains(R: Tensor, *, chains: int, prior: Prior, sweeps: int, generator: Generator) -> State:
@@ -199,18 +239,29 @@ class MatrixFactorization:
     """Q worlds whose gaps are drawn by BPMF from the inputs and the outcomes scaled to [0, 1] (BOMI).
 
     A cell with a stated uncertainty is drawn from what was stated instead.
+
+    Two settings are those in which the program published with the paper differs from its text. `scatter="raw"`: see
+    `hyper_posterior`. `draws`: each world is a "table" from a chain of its own, or a "product" U V of the last factors
+    of one chain without a cell's noise, as that program's BOMI draws them, or there is one world of the "average"
+    product in the place of all cells, recorded ones and outcomes included, as in its Imputation-BPMF.
     """
 
     worlds: int = 5
     rank: int = 15
     noise: float = 0.01
     sweeps: int = 40
+    scatter: str = "centred"
+    draws: str = "table"
 
     def __post_init__(self) -> None:
         for name, count in (("worlds", self.worlds), ("sweeps", self.sweeps)):
             if not isinstance(count, int) or count < 1:
                 raise MethodError(f"`{name}` must be a whole number from 1, but got {count!r}")
-        Prior(rank=self.rank, noise=self.noise)  # checks these two
+        check_choice("draws", self.draws, ("table", "product", "average"))
+        self._prior()  # checks the others
+
+    def _prior(self) -> Prior:
+        return Prior(rank=self.rank, noise=self.noise, scatter=self.scatter)
 
     yields: ClassVar[type[Completed]] = Completed
 
@@ -218,10 +269,13 @@ class MatrixFactorization:
         """Q draws; a table without gaps is one world as it stands."""
         if not table.gaps.any():
             return Completed(table.inputs[None], table.targets, errors=table.errors)
-        R = torch.cat([table.inputs, table.outcomes.mT], -1)
-        draws = draw_tables(R, tables=self.worlds, rank=self.rank, noise=self.noise, sweeps=self.sweeps, generator=rng)[
-            ..., : table.inputs.shape[-1]
-        ]
+        R, d = torch.cat([table.inputs, table.outcomes.mT], -1), table.inputs.shape[-1]
+        how: dict[str, Any] = {"prior": self._prior(), "sweeps": self.sweeps, "generator": rng}
+        if self.draws == "average":
+            inputs, targets = average_product(R, **how).split([d, R.shape[-1] - d], -1)
+            return Completed(inputs, targets[0].mT.reshape(table.targets.shape), errors=table.errors)
+        make = draw_products if self.draws == "product" else draw_tables
+        draws = make(R, tables=self.worlds, **how)[..., :d]
         stated = draw_stated(table, self.worlds, rng)
         return Completed(table.fill(torch.where(stated.isnan(), draws, stated)), table.targets, errors=table.errors)
 

@@ -11,6 +11,7 @@ import torch
 from scipy.stats import gaussian_kde
 from sklearn.impute import SimpleImputer
 
+from bomi.errors import check_choice
 from bomi.impute.completed import Completed
 from bomi.impute.table import Table
 from bomi.space import Array
@@ -47,19 +48,41 @@ class Suggest:
 
 @dataclass(frozen=True)
 class Mean:
-    """A gap is filled with the mean of the column, a category with the most frequent one."""
+    """A gap is filled with the mean of the column, a category with the most frequent one.
+
+    With a `marker` every gap counts as that number in the mean: -1 in the program published with the paper, where a gap
+    is marked so in the unit cube.
+    """
+
+    marker: float | None = None
 
     yields: ClassVar[type[Completed]] = Completed
 
     def __call__(self, table: Table, rng: torch.Generator) -> Completed:
         """One world."""
         imputer = SimpleImputer(strategy="mean", keep_empty_features=True)
-        return fill_once(table, lambda inputs: np.asarray(imputer.fit_transform(inputs)))
+
+        def fill(inputs: Array) -> Array:  # (n, d) -> (n, d)
+            if self.marker is None:
+                return np.asarray(imputer.fit_transform(inputs))
+            means = np.nan_to_num(inputs, nan=self.marker).mean(0)
+            return np.where(np.isnan(inputs), means.clip(0, 1), inputs)
+
+        return fill_once(table, fill)
 
 
 @dataclass(frozen=True)
 class Mode:
-    """A gap is filled with the mode of the column: the peak of a kernel density estimate, or the commonest level."""
+    """A gap is filled with the mode of the column: the peak of a kernel density estimate, or the commonest level.
+
+    With `of="values"` every column is taken for discrete, as in the program published with the paper: of numbers that
+    all occur once, the mode is the smallest.
+    """
+
+    of: str = "density"
+
+    def __post_init__(self) -> None:
+        check_choice("of", self.of, ("density", "values"))
 
     yields: ClassVar[type[Completed]] = Completed
 
@@ -71,7 +94,9 @@ class Mode:
             filled = inputs.copy()
             for parameter, columns in zip(parameters, table.space.columns, strict=True):
                 known = inputs[~np.isnan(inputs[:, columns.start]), columns]
-                filled[np.isnan(inputs[:, columns.start]), columns] = mode(known, discrete=parameter.levels is not None)
+                filled[np.isnan(inputs[:, columns.start]), columns] = mode(
+                    known, discrete=parameter.levels is not None or self.of == "values"
+                )
             return filled
 
         return fill_once(table, modes)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from bomi.errors import MethodError
+from bomi.errors import MethodError, check_choice
 from bomi.impute.completed import Completed, Explained, UncertainInputs
 from bomi.model import fitting
 from bomi.model.gaussian_process import GaussianProcess, with_hyper
 from bomi.model.kernels import AdditiveMatern, Kernel, SquaredExponential
-from bomi.model.uncertain_inputs import fit_uncertain
+from bomi.model.uncertain_inputs import DensityInputs, fit_uncertain
 from bomi.space import Space
 
 
@@ -25,15 +25,20 @@ class Surrogate(Protocol):
 
 @dataclass(frozen=True)
 class PlainGP:
-    """One Gaussian process for each world."""
+    """One Gaussian process for each world; its hyper-parameters by maximum likelihood, or by 50 steps of Adam."""
 
     kernel: Kernel = SquaredExponential()  # noqa: RUF009  # frozen, so one instance serves all
+    fit: str = "likelihood"
+
+    def __post_init__(self) -> None:
+        check_choice("fit", self.fit, fitting.FITS)
 
     takes: ClassVar[type[Completed]] = Completed
 
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
-        """Hyper-parameters by maximum likelihood."""
-        return fitting.fit(completed.inputs, completed.targets, kernel=self.kernel, errors=completed.errors)
+        """The processes with their hyper-parameters."""
+        find = fitting.FITS[self.fit]
+        return find(completed.inputs, completed.targets, kernel=self.kernel, errors=completed.errors)
 
 
 @dataclass(frozen=True)
@@ -54,14 +59,32 @@ class AdditiveGP:
 
 @dataclass(frozen=True)
 class DistributionGP:
-    """A Gaussian process over distributions, with the expected kernel."""
+    """A Gaussian process over distributions, with the expected kernel.
+
+    With `over="density"` it is over the log density of the rows' means instead: see `DensityInputs`.
+    """
+
+    fit: str = "likelihood"
+    over: str = "distributions"
+
+    def __post_init__(self) -> None:
+        check_choice("fit", self.fit, fitting.FITS)
+        check_choice("over", self.over, ("distributions", "density"))
 
     takes: ClassVar[type[Completed]] = UncertainInputs
 
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
-        """Hyper-parameters by maximum likelihood."""
+        """The process with its hyper-parameters."""
         if not isinstance(completed, UncertainInputs):
             raise MethodError("a surrogate over distributions needs an imputer that gives variances")
+        find = fitting.FITS[self.fit]
+        if self.over == "density":
+            return DensityInputs(completed.inputs, completed.targets, errors=completed.errors, find=find)
         return fit_uncertain(
-            completed.inputs, completed.variances, completed.targets, completed.planning, errors=completed.errors
+            completed.inputs,
+            completed.variances,
+            completed.targets,
+            completed.planning,
+            errors=completed.errors,
+            find=find,
         )

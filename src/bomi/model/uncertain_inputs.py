@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from bomi.model.fitting import fit
 from bomi.model.gaussian_process import GaussianProcess
-from bomi.model.kernels import ExpectedSquaredExponential, Kernel
+from bomi.model.kernels import ExpectedSquaredExponential, Kernel, SquaredExponential
 
 
 class UncertainInputs(GaussianProcess):
@@ -38,10 +41,48 @@ class UncertainInputs(GaussianProcess):
 
 
 def fit_uncertain(
-    inputs: Tensor, variances: Tensor, targets: Tensor, planning: Tensor, *, errors: Tensor | None = None
+    inputs: Tensor,
+    variances: Tensor,
+    targets: Tensor,
+    planning: Tensor,
+    *,
+    errors: Tensor | None = None,
+    find: Callable[..., GaussianProcess] = fit,
 ) -> UncertainInputs:
-    """Hyper-parameters by maximum likelihood under the expected kernel.  inputs, variances: (Q, n, d)"""
-    plain = fit(torch.cat([inputs, variances], -1), targets, kernel=ExpectedSquaredExponential(), errors=errors)
+    """Hyper-parameters under the expected kernel, by maximum likelihood or otherwise.  inputs, variances: (Q, n, d)"""
+    plain = find(torch.cat([inputs, variances], -1), targets, kernel=ExpectedSquaredExponential(), errors=errors)
     return UncertainInputs(
         plain.inputs, targets, plain.theta, plain.noise, kernel=plain.kernel, planning=planning, errors=errors
     )
+
+
+class DensityInputs(GaussianProcess):
+    """A process over log p(x) alone, p the density of the rows' means: see `log_density`."""
+
+    def __init__(
+        self, means: Tensor, targets: Tensor, *, errors: Tensor | None, find: Callable[..., GaussianProcess]
+    ) -> None:
+        plain = find(log_density(means, means[0]), targets, kernel=SquaredExponential(), errors=errors)
+        super().__init__(plain.inputs, targets, plain.theta, plain.noise, kernel=plain.kernel, errors=errors)
+        self.register_buffer("means", means)
+
+    means: Tensor  # (1, n, d)
+
+    @property
+    def places(self) -> Tensor:
+        """The means of the rows.  (1, n, d)"""
+        return self.means
+
+    def _place(self, points: Tensor) -> Tensor:
+        return log_density(super()._place(points), self.means[0])
+
+
+def log_density(points: Tensor, rows: Tensor) -> Tensor:
+    """log p(x) = log (1/n) sum_i N(x; x_i, I), the kernel density estimate of the rows.  (..., d), (n, d) -> (..., 1)
+
+    So does the program published with the paper what the paper calls BO-uGP: the unit cube is narrow beside the kernel,
+    and two points are the same to it if they are as far from where the rows are.
+    """
+    away = (points.unsqueeze(-2) - rows).square().sum(-1)  # (..., n)
+    constant = math.log(len(rows)) + 0.5 * rows.shape[-1] * math.log(2 * math.pi)
+    return (torch.logsumexp(-0.5 * away, -1) - constant).unsqueeze(-1)

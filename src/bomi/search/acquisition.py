@@ -21,12 +21,16 @@ ROUND = 0.01  # of the span of an outcome, over which the change from one outcom
 LIKELY = 0.7  # a point that succeeds with a smaller chance is the last resort
 
 
-def beta(t: int, dim: int, *, delta: float = 0.1, a: float = 1.0, b: float = 1.0, r: float = 1.0) -> float:
+def beta(
+    t: int, dim: int, *, delta: float = 0.1, a: float = 1.0, b: float = 1.0, r: float = 1.0, union: float = 2.0
+) -> float:
     """The exploration schedule of GP-UCB on a box (Srinivas et al. 2010, theorem 2), t counted from 1.
 
     beta_t = 2 log(t^2 2 pi^2 / (3 delta)) + 2 d log(t^2 d b r sqrt(log(4 d a / delta)))
+
+    `union` is the first factor 2 inside the logarithm, which the program published with the paper leaves out.
     """
-    first = 2 * math.log(t**2 * 2 * math.pi**2 / (3 * delta))
+    first = 2 * math.log(t**2 * union * math.pi**2 / (3 * delta))
     second = 2 * dim * math.log(t**2 * dim * b * r * math.sqrt(math.log(4 * dim * a / delta)))
     return max(first + second, 0.0)
 
@@ -36,15 +40,15 @@ def ucb(mean: Tensor, sd: Tensor, exploration: float) -> Tensor:
     return mean + exploration * sd
 
 
-def ucb_mi(mean: Tensor, sd: Tensor, exploration: float, disagreement: float) -> Tensor:
-    """UCB-MI: alpha(x) = mean_q alpha_q(x) + disagreement * std_q alpha_q(x), std with Q - 1.  (m,)
+def ucb_mi(mean: Tensor, sd: Tensor, exploration: float, disagreement: float, *, correction: int = 1) -> Tensor:
+    """UCB-MI: alpha(x) = mean_q alpha_q(x) + disagreement * std_q alpha_q(x), std with Q - correction.  (m,)
 
     One world gives UCB exactly.
     """
     alpha = ucb(mean, sd, exploration)
     if len(alpha) == 1:
         return alpha[0]
-    spread = alpha.var(0, correction=1).clamp_min(1e-20).sqrt()  # the clamp keeps the gradient finite at 0
+    spread = alpha.var(0, correction=correction).clamp_min(1e-20).sqrt()  # the clamp keeps the gradient finite at 0
     return alpha.mean(0) + disagreement * spread
 
 

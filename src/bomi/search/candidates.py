@@ -139,6 +139,12 @@ def best_of(
     return _best_free(score, space, found, None, seed, taken)
 
 
+def best_of_uniform(score: Score, space: Space, *, points: int, seed: int, taken: Tensor | None = None) -> Tensor:
+    """The best of so many points drawn uniformly at random, by the score itself.  (d,)"""
+    found = torch.from_numpy(space.draw(points, np.random.default_rng(seed)))
+    return _best_free(score, space, found, _evaluate_parts(score, found), seed, taken)
+
+
 def _best_free(
     score: Score, space: Space, found: Tensor, values: Tensor | None, seed: int, taken: Tensor | None
 ) -> Tensor:

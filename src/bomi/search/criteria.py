@@ -11,7 +11,7 @@ import torch
 from botorch.acquisition.acquisition import AcquisitionFunction, OneShotAcquisitionFunction
 from torch import Tensor
 
-from bomi.errors import MethodError, shown
+from bomi.errors import MethodError, check_choice, shown
 from bomi.model.mixture import Mixture
 from bomi.search import acquisition
 from bomi.search.candidates import Score
@@ -31,21 +31,33 @@ class UpperConfidenceBound:
 
     Exploration is beta_scale * sqrt(beta_t); 0.2 is the factor of the authors' program. The weight of the worlds'
     disagreement is beta_alpha, by default the same as the exploration.
+
+    The other settings are those in which that program differs from the paper's formulas: it adds the variance where
+    they have the standard deviation (`spread="variance"`), the worlds' standard deviation is that of a population
+    (`correction=0`), and beta_t lacks a factor 2 (`union=1`).
     """
 
     delta: float = 0.1
     beta_scale: float = 0.2
     beta_alpha: float | None = None
+    spread: str = "sd"
+    correction: int = 1
+    union: float = 2.0
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:
             raise MethodError(f"`0 < delta < 1` must hold, but got delta={self.delta!r}")
         if not 0 <= self.beta_scale < math.inf:
             raise MethodError(f"`beta_scale` must be 0 or more, but got {self.beta_scale!r}")
+        check_choice("spread", self.spread, ("sd", "variance"))
+        if self.correction not in (0, 1):
+            raise MethodError(f"`correction` must be 0 or 1, but got {self.correction!r}")
+        if not self.union > 0:
+            raise MethodError(f"`union` must be above 0, but got {self.union!r}")
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
         """mean_q UCB_q + beta_alpha std_q UCB_q, of a single outcome; weighted by the chance to succeed."""
-        exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta))
+        exploration = self.beta_scale * math.sqrt(acquisition.beta(t, parameters, delta=self.delta, union=self.union))
         disagreement = exploration if self.beta_alpha is None else self.beta_alpha
         (aim,) = outlook.aims
 
@@ -53,7 +65,9 @@ class UpperConfidenceBound:
             places = outlook.places(points)
             ((mean, sd),) = outlook.asked_moments(places)
             merit, sd = (places.over_draws(part) for part in (acquisition.merit(mean, aim), sd))
-            return outlook.weigh(acquisition.ucb_mi(merit, sd, exploration, disagreement), places, outlook.tried.min())
+            width = sd if self.spread == "sd" else sd.square()
+            value = acquisition.ucb_mi(merit, width, exploration, disagreement, correction=self.correction)
+            return outlook.weigh(value, places, outlook.tried.min())
 
         return score
 

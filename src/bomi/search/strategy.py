@@ -8,7 +8,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from bomi.errors import MethodError
+from bomi.errors import MethodError, check_choice
 from bomi.impute.completed import Completed
 from bomi.impute.table import Table
 from bomi.search import candidates
@@ -46,11 +46,17 @@ class Search(Protocol):
 
 @dataclass(frozen=True)
 class BestOf:
-    """The best of many space-filling points, as in the program published with the paper."""
+    """The best of many points: space-filling ones, or uniform random ones as in the program published with the paper.
+
+    Space-filling points are dealt out to the worlds first, and what a world thinks best of its own is scored by all of
+    them. Of random ones every point is.
+    """
 
     points: int = 10_000
+    sampling: str = "sobol"
 
     def __post_init__(self) -> None:
+        check_choice("sampling", self.sampling, ("sobol", "uniform"))
         if isinstance(self.points, bool) or not isinstance(self.points, int) or self.points < 1:
             raise MethodError(f"`points` must be a whole number from 1, but got {self.points!r}")
 
@@ -64,6 +70,10 @@ class BestOf:
 
     def maximize(self, task: Task) -> Tensor:
         """The best of the points that is not taken.  (d,)"""
+        if self.sampling == "uniform":
+            return candidates.best_of_uniform(
+                task.score, task.space, points=self.points, seed=task.seed, taken=task.taken
+            )
         return candidates.best_of(
             task.score, task.space, points=self.points, seed=task.seed, taken=task.taken, per_world=task.per_world
         )
