@@ -6,6 +6,7 @@ from bomi.campaign import Campaign, guess, read_experiments, write_guess
 from bomi.campaign.digits import settable
 from bomi.campaign.doubts import doubts
 from bomi.campaign.guess import UnsureError
+from bomi.campaign.lexicon import goal_of
 from bomi.campaign.sheet import parse_sheet
 from bomi.campaign.template import new_table
 from bomi.campaign.words import likely_mistakes, plain_words
@@ -176,3 +177,84 @@ def test_an_excluded_row_says_nothing_of_its_columns():
     found = guess(parse_sheet(Path("lab.csv"), content)).campaign
     assert found.outcomes == ("y",)
     assert [(p.low, p.high) for p in found.space.parameters.values()] == [(10, 30), (1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("goal", "names"),
+    [
+        (
+            "minimize",
+            ["yield loss (%)", "loss of yield", "impurity yield", "Capacity fade", "Score (lower is better)", "Score ↓",
+             "perte de rendement", "residual moisture", "Rs (ohm/sq)", "Gewichtsverlust", "wear rate"],
+        ),
+        (
+            "maximize",
+            ["Corrosion resistance (h)", "wear resistance", "Verschleißfestigkeit", "residual activity",
+             "Pb removal (%)", "résistance à l'usure", "cost efficiency", "gloss", "Opbrengst", "収率",
+             "noise reduction (dB)"],
+        ),
+        (None, ["Temp (C)", "N (kg/ha)", "viscosity", "Resistance (ohm)"]),
+    ],
+)  # fmt: skip
+def test_the_name_of_an_outcome_says_whether_more_of_it_is_better(goal, names):
+    assert {name: goal_of(name) for name in names} == dict.fromkeys(names, goal)
+
+
+def test_a_ticked_column_has_two_values_and_a_blank_is_one_of_them(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("run,sieves,T (°C),ee (%)\n1,x,25,71\n2,x,0,85\n3,,25,88\n4,,0,74\n")
+    _, found = write_guess(table)
+    assert found.why(found.columns[1]) == "ticked in 2 cells, and a blank is taken as 'no'"
+    campaign = Campaign.read(tmp_path / "campaign.toml")
+    assert [row.recorded["sieves"] for row in read_experiments(table, campaign).rows] == ["x", "x", "no", "no"]
+
+
+def test_what_was_asked_beside_what_was_done_is_no_parameter_of_its_own():
+    said = why("run,T set (°C),T actual (°C),HV\n1,500,503,210\n2,550,546,232\n3,600,611,251\n4,550,552,240\n")
+    assert said["T set (°C)"] == (
+        "unused: kept, not used: seems to be what was asked of 'T actual (°C)'; "
+        "call it 'asked.T actual (°C)' to have it used"
+    )
+    assert said["T actual (°C)"].startswith("parameter: ")
+    assert why("run,T set,time,HV\n1,500,30,210\n2,550,60,232\n3,600,30,251\n")["T set"].startswith("parameter: ")
+
+
+def test_a_column_that_marks_outliers_is_told():
+    assert why("run,T,outlier,HV\n1,500,,210\n2,550,x,232\n3,600,,251\n")["outlier"] == (
+        "note: seems to mark rows to leave out; call it 'exclude', and nothing is learned from them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("1,-1,60,30,5\n2,1,80,30,6\n3,-1,60,50,7\n4,1,80,50,8\n",
+         "'A' and 'B' move together in every row: leave one out if it says the other in other units"),
+        ("1,2,60,x,5\n2,2,80,,6\n3,1,60,y,7\n4,1,80,,8\n5,3,70,,9\n6,3,75,,9.5\n",
+         "'C' has blanks below each value: fill them in if they mean the same; they are unknown now"),
+        ("1,1,60,p,5\n2,1,60,p,6\n3,2,80,q,7\n4,2,80,q,8\n5,1,80,r,9\n6,1,80,r,9.5\n",
+         "'C' has one combination of the others for each value: leave it out if it only names that"),
+    ],
+)  # fmt: skip
+def test_check_says_what_columns_say_twice_and_what_blanks_below_a_value_may_mean(rows, told, tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("run,A,B,C,y\n" + rows)
+    values = sorted({row.split(",")[3] for row in rows.splitlines()} - {""})
+    listed = f"values = {values}" if not values[0].isdigit() else "range = [0, 100]"
+    (tmp_path / "campaign.toml").write_text(
+        'id = "run"\n[objective]\nname = "y"\n[parameters.A]\nrange = [-5, 5]\n[parameters.B]\nrange = [0, 100]\n'
+        f"[parameters.C]\n{listed}\n".replace("'", '"')
+    )
+    assert told in doubts(read_experiments(table, Campaign.read(tmp_path / "campaign.toml")))
+
+
+def test_letters_behind_numbers_are_marks_where_they_cannot_be_names(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("run,T,N (kg/ha),yield (t/ha)\n1,20,0,4.1 a\n2,24,60,5.6 ab\n3,20*,120,6.3b\n4,24,60,5.2 ab\n")
+    campaign = guess(parse_sheet(table, table.read_bytes())).campaign
+    found = read_experiments(table, campaign)
+    assert [row.outcomes["yield (t/ha)"] for row in found.rows] == [4.1, 5.6, 6.3, 5.2]
+    assert [row.recorded["T"] for row in found.rows] == [20, 24, 20, 24]
+    assert "T: read `20*` as 20 in 1 cell" in map(str, found.echoes)
+    table.write_text("y,sample,T\n4,1a,20\n5,1b,30\n6,2a,40\n7,2b,50\n")  # names, not numbers
+    assert "sample" not in guess(parse_sheet(table, table.read_bytes()), objective="y").campaign.space.names

@@ -41,6 +41,10 @@ from bomi.space.units import in_header, scale
         ("k.A.", None),
         ("#DIV/0!", None),
         ("#WERT!", None),
+        ("41*", 41.0),
+        ("12.5 †", 12.5),
+        ("40 (est.)", Normal(40, 2)),
+        ("не измерено", None),
     ],
 )
 def test_what_labs_type(text, value):
@@ -70,6 +74,8 @@ def test_what_labs_type(text, value):
         ("1 1/2", "in", 1.5),
         ("¾ cup", "tbsp", 12),
         ("800 k", "Mio", 0.8),
+        ("3.45 €", "€/kg", 3.45),
+        ("30 мин", "h", 0.5),
     ],
 )
 def test_units_are_converted_to_that_of_the_column(text, unit, value):
@@ -80,6 +86,7 @@ def test_spreads_and_ends_are_converted_too():
     assert parse("453.15 ± 5 K", POINT, "°C") == Normal(180, 5)
     assert parse("30 min to 2 h", POINT, "h") == Interval(0.5, 2)
     assert parse("RT", POINT, "K") == Interval(291.15, 298.15)
+    assert parse("overnight", POINT, "min") == parse("über Nacht", POINT, "min") == Interval(720, 1080)
     assert parse("T.A.", POINT, "°C") == Interval(18, 25)
     assert parse("200 ± 5 %", POINT, "°C") == Normal(200, 10)
 
@@ -97,7 +104,6 @@ def test_spreads_and_ends_are_converted_too():
         "1:30",
         "1/2",
         "4/3",
-        "41*",
         "10-12-13",
         "45 ± 2 %",
         "5 kg 3",
@@ -146,6 +152,14 @@ def test_conversion_there_and_back_is_none(unit, to):
         ("site_A", ""),
         ("yield %", "%"),
         ("catalyst (Pd/C)", ""),
+        ("T/K", "K"),
+        ("Tg/K", "K"),
+        ("U/V", "V"),
+        ("W/C", ""),
+        ("O/W", ""),
+        ("Pd/C", ""),
+        ("Rs (ohm/sq)", "ohm/sq"),
+        ("Время, мин", "мин"),
         ("yield (isolated)", ""),
     ],
 )

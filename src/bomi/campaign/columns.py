@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bomi.campaign.marks import Numeral
@@ -19,11 +19,12 @@ from bomi.data.reading import FAILED_WORDS, PENDING_WORDS
 from bomi.errors import CellError
 from bomi.space import Categorical, Ordinal, Parameter, cells, typed, units
 from bomi.space.cells import Censored, Interval, Normal, Uncertain
-from bomi.space.typed import PLAIN, POINT, STRICT, UNKNOWN, Marks, Reading
+from bomi.space.typed import PLAIN, POINT, STRICT, UNKNOWN, WRITTEN, Marks, Reading
 
 _NOT_PLAIN = re.compile("[_iInN]")  # of 1_000, inf and nan, which `float` reads
 _OTHER = re.compile(r"[^0-9.+\-eE]")
 _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
+_LETTERED = re.compile(r"(\s*[+-]?\d[\d.,]*)\s?([a-e]{1,4})\s*")
 LAST = 20  # cells that tell whether people type the unit
 NEAR = 3.0  # numbers without a unit are in that of the others if they are no further off than this factor
 
@@ -49,6 +50,7 @@ class Numbers:
     marks: Marks = STRICT
     unit: str = ""
     unknown: frozenset[str] = frozenset()
+    lettered: bool = False  # a letter behind a number is a mark
 
     @cached_property
     def codes(self) -> frozenset[float]:
@@ -73,6 +75,8 @@ class Numbers:
             return Reading(None, UNKNOWN)
         if text[:1] == "=":
             raise CellError(f"expected a number, but got {text[1:]}; open the file in a spreadsheet and save it")
+        if self.lettered and (match := _LETTERED.fullmatch(text)):
+            return replace(typed.read(match[1], self.marks, self.unit), how=WRITTEN)
         found = typed.read(text, POINT if text.__class__ is Numeral else self.marks, self.unit)
         return Reading(None, UNKNOWN) if self.codes and found.value in self.codes else found
 
@@ -110,6 +114,22 @@ def digest(column: Sequence[str], reader: Numbers) -> Digest:
     if reader.codes:
         found = [text if cell in reader.codes else cell for cell, text in zip(found, column, strict=True)]
     return Digest(found, [(place, cell) for place, cell in enumerate(found) if not isinstance(cell, float)])
+
+
+def lettered(column: Digest) -> bool:
+    """Whether letters behind numbers are marks: of footnotes, in few cells, or of groups that differ, `8.9 ab`.
+
+    Where most cells have a letter, numbers with a decimal mark tell them from names such as 1a. A d alone may be days.
+    """
+    if not re.search(r"\d\s?[a-e]", "\n".join(text for _, text in column.odd)):
+        return False
+    known = [text for _, text in column.odd if text.__class__ is not Numeral and not cells.is_unknown(text)]
+    found = [match for text in known if (match := _LETTERED.fullmatch(text))]
+    letters = {letter for match in found for letter in match[2]}
+    if not found or letters == {"d"} or any([*match[2]] != sorted(match[2]) for match in found):
+        return False
+    few = 2 * len(found) <= len(column.cells) - len(column.odd) + len(known)
+    return few or ({"a", "b"} <= letters and 2 * sum(mark in match[1] for match in found for mark in ".,") > len(found))
 
 
 def _float(text: str) -> float | str:
@@ -172,7 +192,10 @@ def unit_in_cells(column: Digest, marks: Marks, *, several: bool = False) -> Uni
     texts = Counter(text for _, text in column.odd)
     if all(_UNITLESS.fullmatch(text) for text in texts):
         return UnitFound()
+    marked = lettered(column)
     for text, count in texts.items():
+        if marked and _LETTERED.fullmatch(text):
+            continue
         try:
             reading = typed.read(text, POINT if text.__class__ is Numeral else marks)
         except CellError:

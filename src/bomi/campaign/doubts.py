@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bomi.campaign.experiments import Experiments
-from bomi.campaign.lexicon import goal_of
+from bomi.campaign.lexicon import goal_of, is_count
 from bomi.campaign.words import likely_mistakes, merge_spellings
 from bomi.data.bulk import far_from_bulk
+from bomi.data.observations import Row
 from bomi.space import Categorical, cells, units
 
+FloatArray = NDArray[np.float64]
 FEW = 6  # different numbers that may be names of something
+ENOUGH = 4  # rows, to say that two columns move together
+FEWEST = 3  # values of a category that may name combinations of the others
+SOME = 1000  # rows that are looked at first
 APART = 0.5  # of the range of all outcomes: further apart, two outcomes of one experiment are told
 _CODE = re.compile(
     r"(?:^|[\s_])(?:type|code|class|kind|group|machine|line|reactor|furnace|oven|grade|alloy|legierung|alliage|aleación|supplier|strain|variety|recipe|typ|"
     r"art|klasse|ofen|anlage|maschine|sorte|gruppe|classe|four|groupe|tipo|clase|grupo|horno)(?:$|[\s_.])",
     re.IGNORECASE,
 )
+_THING = re.compile(  # what is one of several, and seldom an amount
+    r"(?:^|[\s_])(?:solvent|catalyst|ligand|base|acid|substrate|medium|cultivar|treatment|operator|shift|mou?ld|nozzle|"
+    r"material|resin|polymer|electrode|electrolyte|additive|coating|primer|method|programme?|mode|pattern|atmosphere|"
+    r"flour|yeast|soil|fertilizer|lösungsmittel|katalysator|harz|zusatz|verfahren|programm|schicht|werkstoff|hefe|mehl|"
+    r"boden|solvant|catalyseur|résine|traitement|matériau|méthode|farine|levure|sol|disolvente|catalizador|resina|"
+    r"tratamiento|material|método|harina|levadura|suelo|solvente|catalizzatore|trattamento|metodo|farina|lievito)"
+    r"(?:$|[\s_.(])",
+    re.IGNORECASE,
+)
+_LEGEND = re.compile(r"\b1\s*[=:]\s*[^\W\d]")  # solvent (1 = MeOH, 2 = EtOH)
 _SHARE = re.compile(
     r"yield|purity|conversion|selectivity|ausbeute|reinheit|umsatz|rendement|pureté|rendimiento|pureza", re.I
 )
@@ -36,6 +53,9 @@ def doubts(experiments: Experiments) -> list[str]:
         *_impossible_outcomes(experiments),
         *_far_outcomes(experiments),
         *_contradictions(experiments),
+        *_said_twice(experiments),
+        *_names_of_settings(experiments),
+        *_blank_below(experiments),
     ]
 
 
@@ -46,10 +66,14 @@ def _nameless(experiments: Experiments) -> Iterator[str]:
 
 def _numbers_as_names(experiments: Experiments) -> Iterator[str]:
     for name, parameter in experiments.campaign.space.parameters.items():
-        if parameter.kind not in ("real", "integer") or not _CODE.search(name):
+        coded = _CODE.search(name) or _LEGEND.search(name)
+        thing = _THING.search(name) and not parameter.unit and not is_count(name)
+        if parameter.kind not in ("real", "integer") or not (coded or thing):
             continue
         found = {row.recorded[name] for row in experiments.rows if isinstance(row.recorded[name], int | float)}
-        if 1 < len(found) <= FEW and all(isinstance(cell, int | float) and cell == int(cell) for cell in found):
+        if not 1 < len(found) <= FEW or not all(isinstance(cell, int | float) and cell == int(cell) for cell in found):
+            continue
+        if coded or found in ({*range(len(found))}, {*range(1, len(found) + 1)}):
             listed = ", ".join(f'"{cells.text(cell)}"' for cell in sorted(found, key=str))
             yield f"{name!r} looks like a category called by numbers; values = [{listed}] makes it one"
 
@@ -115,3 +139,58 @@ def _contradictions(experiments: Experiments) -> Iterator[str]:
                     f"{experiments.label(low[1])} and {experiments.label(high[1])} have the same settings, and "
                     f"{name!r} {cells.number_text(low[0])} and {cells.number_text(high[0])}"
                 )
+
+
+def _said_twice(experiments: Experiments) -> Iterator[str]:
+    """Parameters that move together in every row: one of them coded, in another unit, or the name of a setting."""
+    parameters = experiments.campaign.space.parameters.items()
+    names = [name for name, parameter in parameters if parameter.kind in ("real", "integer")]
+    some = {name: _numbers(name, experiments.rows[:SOME]) for name in names}
+    for one, other in combinations(names, 2):
+        if not _in_line(some[one], some[other]):
+            continue
+        if _in_line(_numbers(one, experiments.rows), _numbers(other, experiments.rows)):
+            yield f"{one!r} and {other!r} move together in every row: leave one out if it says the other in other units"
+
+
+def _numbers(name: str, rows: Sequence[Row]) -> FloatArray:
+    """The numbers of a parameter, NaN where there is none."""
+    cells_of = (row.recorded[name] for row in rows)
+    return np.array([cell if isinstance(cell, int | float) else np.nan for cell in cells_of], dtype=float)
+
+
+def _in_line(a: FloatArray, b: FloatArray) -> bool:
+    """Whether one column is a line of the other, to the digits that are typed, in the rows that have both."""
+    known = np.isfinite(a) & np.isfinite(b)
+    if known.sum() < ENOUGH or 2 * known.sum() <= len(known):
+        return False
+    a, b = a[known] - a[known].mean(), b[known] - b[known].mean()
+    spread = float(np.sqrt((a @ a) * (b @ b)))
+    return spread > 0 and abs(float(a @ b)) > (1 - 1e-9) * spread
+
+
+def _names_of_settings(experiments: Experiments) -> Iterator[str]:
+    """Categories that only name what the other parameters are: one combination of them for each value."""
+    space = experiments.campaign.space
+    for name, parameter in space.parameters.items():
+        others = [other for other in space.names if other != name]
+        if not isinstance(parameter, Categorical) or len(others) < 2:
+            continue
+        stands_for: dict[object, tuple[object, ...]] = {}
+        known = [row.recorded for row in experiments.rows if row.recorded[name] is not None]
+        besides = ((row[name], tuple(row[other] for other in others)) for row in known)
+        if any(stands_for.setdefault(value, settings) != settings for value, settings in besides):
+            continue
+        if len(set(stands_for.values())) == len(stands_for) >= FEWEST and 2 * len(stands_for) <= len(known):
+            yield f"{name!r} has one combination of the others for each value: leave it out if it only names that"
+
+
+def _blank_below(experiments: Experiments) -> Iterator[str]:
+    """Columns with a value and blanks below it, again and again, as merged cells leave them."""
+    rows = experiments.rows
+    for name in experiments.campaign.space.names if rows else ():
+        if rows[0].recorded[name] is None or rows[-1].recorded[name] is not None:
+            continue
+        told = [cell for row in rows if (cell := row.recorded[name]) is not None]
+        if len(told) > 1 and 2 * len(told) <= len(rows) and all(one != other for one, other in pairwise(told)):
+            yield f"{name!r} has blanks below each value: fill them in if they mean the same; they are unknown now"

@@ -16,6 +16,7 @@ from bomi.campaign.columns import (
     declared_unit,
     digest,
     echoes,
+    lettered,
     unit_in_cells,
     word_echoes,
     words_for_unknown,
@@ -252,7 +253,7 @@ def readers(sheet: Sheet, campaign: Campaign) -> ColumnReaders:
             unit = typed_in.unit
             if typed_in.question and name not in questions:
                 questions[name] = typed_in.question
-        made[name], columns[name] = Numbers(marks, unit, unknown), read.cells
+        made[name], columns[name] = Numbers(marks, unit, unknown, lettered(read)), read.cells
     for name, parameter in campaign.space.parameters.items():
         if isinstance(parameter, Categorical | Ordinal):
             for title in (name, RESERVED + name):

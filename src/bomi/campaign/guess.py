@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bomi.campaign import storage
-from bomi.campaign.columns import Numbers, declared_unit, digest, unit_in_cells
+from bomi.campaign.columns import Numbers, declared_unit, digest, lettered, unit_in_cells
 from bomi.campaign.layout import is_numeric
-from bomi.campaign.lexicon import goal_of, is_count, is_mean, is_outcome, is_setting, is_size
+from bomi.campaign.lexicon import goal_of, is_count, is_mean, is_outcome, is_plain_outcome, is_setting, is_size
 from bomi.campaign.marks import Decision, decide
 from bomi.campaign.roles import CONSTANT, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
 from bomi.campaign.sheet import Sheet, read_sheet
@@ -205,7 +205,7 @@ def _classified(sheet: Sheet, marks: Decision) -> tuple[dict[str, Column], dict[
             unit = found.unit
             if found.question:
                 questions[name] = found.question
-        readers[name] = Numbers(mark, unit)
+        readers[name] = Numbers(mark, unit, lettered=lettered(digests[name]))
     return classify(sheet, readers, digests), questions
 
 
@@ -249,16 +249,18 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     signs: tuple[Callable[[Column], bool], ...] = (
         lambda c: c.failed,
         lambda c: c.name + ERROR in columns,
-        lambda c: is_outcome(c.name),
+        lambda c: is_outcome(c.name) or _is_mean_of(c, columns),
         lambda c: is_mean(c.name),
         lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
         lambda c: _stands_out(c, numeric),
     )
     for sign in signs:
         sure = [column for column in numeric if sign(column)]
-        if len(sure) == 1:
+        if len(sure) == 1 and not (rivals := _rivals(sure[0], numeric)):
             return sure[0].name
-        numeric = sure or numeric
+        numeric = [*sure, *rivals] if len(sure) == 1 else sure or numeric
+        if len(sure) == 1:
+            break
     likely = [c.name for c in sorted(numeric, key=lambda c: c.kind == "number")][::-1]
     raise UnsureError(
         f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}, or another: "
@@ -266,6 +268,21 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         "--objective",
         likely,
     )
+
+
+def _is_mean_of(column: Column, columns: Mapping[str, Column]) -> bool:
+    """Whether a column is called a mean and stands right of outcomes: yield 1, yield 2, mean."""
+    names = list(columns)
+    left = names[: names.index(column.name)]
+    return is_mean(column.name) and not is_setting(column.name) and bool(left) and is_outcome(left[-1])
+
+
+def _rivals(column: Column, numeric: Sequence[Column]) -> list[Column]:
+    """Other columns that may be the outcome as well, where a name says only that a column is measured."""
+    if goal_of(column.name) or column.failed or not is_outcome(column.name) or is_plain_outcome(column.name):
+        return []
+    right = numeric[numeric.index(column) + 1 :]
+    return [other for other in right if not is_setting(other.name) and _variety(other) >= DIFFERS]
 
 
 def _stands_out(column: Column, numeric: Sequence[Column]) -> bool:
@@ -355,7 +372,7 @@ def _id_column(columns: Mapping[str, Column]) -> str:
 def _parameter(column: Column) -> tuple[Parameter, str]:
     """A parameter for a column, and what to look at."""
     if column.kind == "category":
-        return Categorical(column.values, unit=column.unit), "; ".join(column.notes)
+        return Categorical(column.values, unit=column.unit, default=column.default), "; ".join(column.notes)
     numbers = column.numbers
     if not numbers or not min(numbers) < max(numbers):
         raise FileError(f"column {column.name!r} cannot be a parameter: its numbers do not vary")

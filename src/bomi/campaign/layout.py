@@ -27,9 +27,16 @@ _STATISTICS = re.compile(
     r"st\.? ?dev\.?|sd|s\.d\.|rsd|rsd ?%|cv|cv ?%|count|n|n ?=.*|anzahl|nb|range|variance|"
     r"lsl|usl|spec\.?|summe|gesamt|mittelwert|mittel|durchschnitt|standardabweichung|stabw\.?|streuung|moyenne|"
     r"mittelw\.?|mw|[øØ⌀∅Σσ]|x̄|"
-    r"écart[- ]?type|ecart[- ]?type|somme|médiane|promedio|media|desviación.*|desv\.? ?est\.?|suma|mediana|desvio.*",
+    r"écart[- ]?type|ecart[- ]?type|somme|médiane|promedio|media|desviación.*|desv\.? ?est\.?|suma|mediana|desvio.*|"
+    r"média|soma|moy\.?|prom\.?|somma|totale|deviazione.*|dev\.? ?st(?:d|and)\.?|średnia|odch(?:ylenie|\.).*|razem|"
+    r"gemiddelde|gem\.?|totaal|som|standaardafwijking|stdev|medelvärde|medel|summa|standardavvikelse|standardafvigelse|"
+    r"gjennomsnitt|snitt|gennemsnit|standardavvik|keskiarvo|keskihajonta|průměr|součet|celkem|směrodatná odchylka|"
+    r"ortalama|toplam|std\.? ?sapma|среднее|ср\.?|итого|сумма|ст\. ?откл\.?|平均値?|合計|標準偏差|总计|合计|平均值|"
+    r"标准差|"
+    r"평균|합계|표준편차",
     re.IGNORECASE,
 )
+_STATISTICS_TAIL = re.compile(r"\s*(?:[:=]|\(n ?= ?\d+\)|\((?:all|total)\)|(?:±|\+/-) ?s\.?d\.?)\s*$", re.IGNORECASE)
 _COMMENT = re.compile(
     r"#(?!\d|$)|//|%|\*+\s|\*\)|[¹²³†‡]|\d\)\s|note|legend|comment|bemerkung|anmerkung|remarque|nota\b",
     re.IGNORECASE,
@@ -214,6 +221,14 @@ def _check_upright(records: Sequence[Sequence[str]], numbers: Sequence[int], hea
             f"the experiments seem to be columns (row {numbers[header]} counts them: {', '.join(row[:4])}, ...) and "
             "the names to be rows; turn the table round, so that each row is an experiment"
         )
+    titles = [cell.strip() for cell in row[1:]]
+    if len(titles) > 2 and len({_shape(title) for title in titles}) == 1 and len(set(names)) == len(names) > 1:
+        named = [name for name in names if units.in_header(name)]
+        if 2 * len(named) >= len(names) and len(named) > 1 and not any(map(units.in_header, titles)):
+            raise FileError(
+                f"the experiments seem to be columns ({', '.join(titles[:3])}, ...) and the names to be rows "
+                f"({', '.join(named[:3])}, ...); turn the table round, so that each row is an experiment"
+            )
 
 
 # --- the rows ------------------------------------------------------------------------------------------------------
@@ -266,11 +281,16 @@ def _body(
     return body, sorted(left_out)
 
 
+def _is_statistic(text: str) -> bool:
+    """Whether a text names a summary of the rows: `Mean`, `Média:`, `Average (n = 6)`."""
+    return _STATISTICS.fullmatch(_STATISTICS_TAIL.sub("", text)) is not None
+
+
 def _odd_start(row: Sequence[str]) -> bool:
     start = next((cell.strip() for cell in row if cell.strip()), "")
     if start[:1].isdigit() and ")" not in start:
         return False
-    return bool(_STATISTICS.fullmatch(start.rstrip(":")) or _COMMENT.match(start))
+    return bool(_is_statistic(start) or _COMMENT.match(start))
 
 
 def _why_none(
@@ -287,7 +307,7 @@ def _why_none(
         return "a line"
     place, start = held[0]
     others = [records[i][place].strip() for i in (*body[:100], *body[100:][-100:]) if place < len(records[i])]
-    if _STATISTICS.fullmatch(start.rstrip(":")) and others.count(start) < 1 and len(body) >= 2:
+    if _is_statistic(start) and others.count(start) < 1 and len(body) >= 2:
         rest = texts[1:]
         if all(is_numeric(text) or cells.is_unknown(text) or text.startswith("=") for text in rest):
             return "a summary of the rows"

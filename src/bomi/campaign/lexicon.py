@@ -1,8 +1,12 @@
-"""What the name of a column says of it, in English, German, French, Spanish, Italian, Portuguese and Polish."""
+"""What the name of a column says of it, in English, German, French, Spanish, Italian, Portuguese and Polish.
+
+Of Dutch, the Nordic languages, Czech, Turkish, Russian, Chinese, Japanese and Korean the commonest words are known.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from bomi.space import units
 
@@ -14,9 +18,13 @@ def _pattern(*parts: str) -> re.Pattern[str]:
 IDENTIFIER_NAME = _pattern(
     r"(?:exp(?:eriment|\.)?|run|trial|test|sample|specimen|entry|row|record|versuche?s?|proben?|lauf|zeile|essai|",
     r"échantillon|echantillon|expérience|manip|ensayo|muestra|corrida|experimento|prueba|prova|campione|esperimento|",
-    r"ensaio|amostra|próby?|próbka|doświadczenie)",
-    r"[\s._-]*(?:id|no\.?|nr\.?|num(?:ber|mer|éro|ero)?\.?|n°|nº|#|name|code|nummer)?",
-    r"|id|uid|#|no\.?|nr\.?|n°|nº|lfd\.? ?nr\.?|number|nummer|numéro|número|num\.?|index|idx|key|label|barcode",
+    r"ensaio|amostra|próby?|próbka|doświadczenie|wafer|coupon|panel|ansatz|tratamento|tratamiento|proefn?|monster|",
+    r"försök|prov|",
+    r"forsøk|forsøg|prøve|näyte|koe|pokus|vzorek|deneme|deney|numune|опыт|образец|проба|实验|試料|実験|试验|样品|",
+    r"试样|実験|실험|시료)",
+    r"[\s._-]*(?:id|no\.?|nr\.?|num(?:ber|mer|éro|ero)?\.?|n°|nº|№|#|name|code|nummer|编号|番号|序号|番|号|번호)?",
+    r"|id|uid|#|no\.?|nr\.?|n°|nº|№|编号|序号|番号|번호|lfd\.? ?nr\.?|number|nummer|numéro|número|num\.?|index|idx|",
+    r"key|label|barcode",
     r"|std\.? ?order|run ?order|order|unnamed: 0",
 )
 LABEL_NAME = _pattern(
@@ -33,7 +41,16 @@ DATE_NAME = _pattern(
 NOTE_NAME = _pattern(
     r"notes?|comments?|remarks?|observations?|description|bemerkung(?:en)?|kommentare?|anmerkung(?:en)?|notizen?|",
     r"remarques?|commentaires?|observaciones|observación|comentarios?|notas?|osservazioni|commenti|observações|",
-    r"uwagi|stat(?:us|e)|done|checked|ok\??",
+    r"uwagi|stat(?:us|e)|done|checked|ok\??|opmerking(?:en)?|anmärkning(?:ar)?|kommentarer|merknad(?:er)?|",
+    r"bemærkning(?:er)?|",
+    r"huomautus|poznámk[ay]|açıklama|notlar|примечани[ея]|комментари[йи]|备注|备考|備考|コメント|비고",
+)
+OUT_NAME = _pattern(
+    r"outliers?|excluded?|ignored?|discard(?:ed)?|omit(?:ted)?|reject(?:ed)?|invalid|ausreißer|ausreisser|",
+    r"ausgeschlossen|",
+    r"verwerfen|ungültig|exclu(?:re|e)?|aberrante?|à exclure|rejeté|excluir|excluido|descartad[oa]|atípico|escluso|",
+    r"scartato|",
+    r"excluído|odrzucon[ey]",
 )
 SPREAD_NAME = _pattern(
     r"(?P<of>.+?)[\s._-]*(?:sd|std|stdev|std\.? ?dev\.?|s\.d\.|sem|se|error|err|stabw|±|\+/-|unc\.?|uncertainty|σ)",
@@ -42,23 +59,38 @@ SPREAD_NAME = _pattern(
     r"desvio(?: padrão)?",
 )
 _MAXIMIZE = _pattern(
-    r"yield|strength|titer|titre|hardness|toughness|conversion|selectivity|\bconv\b|efficien|purity|activity|productivity|",
-    r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|ductil|conductiv|mobility|lifetime|capacity|\bpce\b|\bvoc\b|",
+    r"yield|strength|titer|titre|hardness|toughness|conversion|selectivity|\bconv\b|efficien|purity|activity|",
+    r"productivity|",
+    r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|ductil|conductiv|mobility|lifetime|",
+    r"capacity|\bpce\b|\bvoc\b|",
     r"\bjsc\b|\bff\b|\bee\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
     r"adhesion|modulus|η|gloss|transmi|taste|sensory|acceptance|acceptab|liking|response|objective|fitness|reward|",
     r"\bacc ?$|\bauc\b|survival|salt spray|durabilit|case depth|",
-    r"ausbeute|festigkeit|härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|ertrag|zähigkeit|dehnung|aktivität|",
+    r"ausbeute|festigkeit|härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|ertrag|zähigkeit|dehnung|",
+    r"aktivität|",
     r"geschmack|glanz|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
-    r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|exactitude|",
+    r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|",
+    r"exactitude|",
     r"adhérence|acceptabilité|^note $|",
     r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|viabilidad|",
     r"exactitud|aceptaci|aceptabilidad|puntaje|puntuaci|",
     r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|adesione|aderenza|",
     r"punteggio|rendimento|dureza|resistência|pureza|conversão|seletividade|eficiência|atividade|aderência|^nota |",
-    r"wydajność|twardość|wytrzymałość|czystość|konwersja|selektywność|aktywność|\bplon\b|przyczepność|ocena",
+    r"wydajność|twardość|wytrzymałość|czystość|konwersja|selektywność|aktywność|\bplon\b|przyczepność|ocena|",
+    r"udarność|produtividade|productividad|produttività|trasmittanza|estabilidad|stabilité|stabilität|stabilità|",
+    r"\bstability|",
+    r"\bproduct(?: (?:conc|titer|titre|yield|g|mg|ml?g)\b| ?$)|\bprodukt(?: (?:konz|titer|g|mg|ml?g)\b| ?$)|",
+    r"\bremoval\b|",
+    r"opbrengst|sterkte|hardheid|zuiverheid|hechting|utbyte|utbytte|udbytte|hårdhet|hardhet|hårdhed|hållfasthet|",
+    r"styrke|",
+    r"renhet|renhed|saanto|kovuus|lujuus|puhtaus|výtěžek|tvrdost|pevnost|čistota|verim|sertlik|dayanım|saflık|puanı|",
+    r"выход|тв[её]рдость|прочность|чистота|конверсия|урожай|产率|收率|得率|产量|硬度|强度|纯度|转化率|效率|容量|",
+    r"収率|収量|強度|純度|",
+    r"転化率|効率|수율|경도|강도|순도|전환율",
 )
 _MINIMIZE = _pattern(
-    r"impurit|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|degradation|wear|corrosion|error|rmse|\bmse\b|residual|waste|scrap|",
+    r"impurit|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|degradation|wear|corrosion|error|rmse|",
+    r"\bmse\b|residual|waste|scrap|",
     r"\berr\b|shrinkage|warpage|\bleak|noise|byproduct|by product|turbidity|emission|crack|resistivity|sheet res|",
     r"verunreinigung|nebenprodukt|kosten|verlust|ausschuss|rauheit|rauigkeit|porosität|verschleiß|fehler|schwindung|",
     r"verzug|^voids?\b|\brut\b|rutting|impureté|coût|perte|défaut|rugosité|porosité|usure|",
@@ -66,7 +98,37 @@ _MINIMIZE = _pattern(
     r"impurezz|perdita|difett|scarto|rugosità|porosità|usura|ritiro|custo|\bperda|defeito|rugosidade|porosidade|",
     r"zanieczyszcz|koszt|\bstrat[ay]\b|chropowatość|porowatość|zużycie|skurcz|friabil|moisture loss|drying loss|",
     r"(?:water|moisture) (?:absorption|uptake)|wasseraufnahme|absorption d eau|absorción de agua|assorbimento d acqua|",
-    r"absorção de água|nasiąkliwość",
+    r"absorção de água|nasiąkliwość|non ?uniformity|\bfade\b|\bfading\b|\bhaze\b|yellowing|yellowness|breakage|",
+    r"disease|",
+    r"lesion|\bdamage|\bohm sq\b|crazing|delaminat|blister|",
+    r"kostprijs|verlies|ruwheid|onzuiverheid|orenhet|kostnad|förlust|svinn|ytjämnhet|ruhet|urenhet|tap\b|tab\b|ruhed|",
+    r"nečistot|náklady|ztrát|drsnost|maliyet|kayıp|pürüzlülük|примес|стоимость|потер[иья]|шероховатость|брак\b|杂质|",
+    r"成本|损失|",
+    r"粗糙度|不純物|コスト|損失|粗さ|불순물|비용|손실|거칠기",
+)
+_LESS_SAID = _pattern(
+    r"↓|(?:lower|smaller|less|lowest|the lower the)\W+(?:is\W+)?(?:better|best)|\bminimi[sz]\w*|\bje (?:kleiner|",
+    r"niedriger|weniger)|",
+    r"\bplus (?:petit|faible|bas)\b.*mieux|menor es mejor|cuanto menor|quanto menor|più basso|im kleinsten|",
+    r"zu minimieren",
+)
+_MORE_SAID = _pattern(
+    r"↑|(?:higher|larger|bigger|greater|more|highest|the higher the)\W+(?:is\W+)?(?:better|best)|\bmaximi[sz]\w*|",
+    r"\bje (?:größer|groesser|höher|mehr)|\bplus (?:grand|élevé|haut)\b.*mieux|mayor es mejor|cuanto mayor|",
+    r"quanto maior|",
+    r"zu maximieren",
+)
+_WITHSTANDS = _pattern(  # what stands against something bad is good
+    r"(?:corrosion|wear|abrasion|scratch|crack|heat|impact|fatigue|creep|stain|tear|oxidation|leak|frost|fire|flame|",
+    r"water|",
+    r"solvent|chemical|degradation|shrink(?:age)?|thermal shock)\s+resistan|resistance to|résistance à|",
+    r"resistencia al?\b|",
+    r"resistenza all?|resistência à|(?:verschleiß|verschleiss|korrosions?|kratz|abrieb\w?|riss|hitze|witterungs|bruch)",
+    r"(?:festigkeit|widerstand|beständigkeit)|slijtvast|corrosievast|odporność|",
+    r"\b(?:removal|reduction|rejection|suppression|inhibition|saving)s?\b",
+)
+_GOOD_KEPT = _pattern(
+    r"residual (?:strength|activity|capacity|viability|hardness)|cost (?:efficien|effective)|kosteneffizienz"
 )
 _MEASURED = _pattern(
     r"\bfinal\b|\bfinale?s?\b|\bpdi\b|\bm[nwz]\b.*\bmol\b|molecular weight|molmasse|expression|absorbance|",
@@ -75,14 +137,18 @@ _MEASURED = _pattern(
     r"\brfu\b|shelf life|disintegration|dissolution|zerfallszeit|désagrégation|desintegración|disgregazione",
 )
 _OUTCOME = _pattern(
-    r"y\d?|f|f\(x\)|value|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|resultado|respuesta"
+    r"y\d?|f|f\(x\)|value|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|",
+    r"resultado|respuesta",
 )
 _SETTING = _pattern(
-    r"^x\d*$|^[tp]\d?$|temp|time|zeit|dauer|duration|durée|tiempo|\bpress|druck|pression|presión|speed|rpm|drehzahl|vitesse|velocidad|",
+    r"^x\d*$|^[tp]\d?$|temp|time|zeit|dauer|duration|durée|tiempo|\bpress|druck|pression|presión|speed|rpm|drehzahl|",
+    r"vitesse|velocidad|",
     r"\bph\b|flow|fluss|débit|caudal|power|leistung|puissance|potencia|conc|konz|dose|dosis|amount|menge|quantité|",
     r"cantidad|feed|rate\b|ratio(?!n)|verhältnis|loading|equiv|volume|volumen|solvent|lösungsmittel|solvant|catalyst|",
-    r"katalysator|catalyseur|catalizador|medium|medio|additive|zusatz|thickness|dicke|épaisseur|current|voltage|strom|",
-    r"spannung|setpoint|sollwert|consigne|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|fertili|dünger|",
+    r"katalysator|catalyseur|catalizador|medium|\bmedio|additive|zusatz|thickness|dicke|épaisseur|current|voltage|",
+    r"strom|",
+    r"spannung|setpoint|sollwert|consigne|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|",
+    r"fertili|dünger|",
     r"water|wasser|energy|fluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
     r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:g|mg|ml|mmol|eq.*)\)",
 )
@@ -94,6 +160,16 @@ _RATIO = _pattern(
 _MEAN = _pattern(
     r"\bmean\b|average|\bavg\b|mittel|moyenne|promedio|media\b|médi[ao]|średni|x̄|ȳ|[øØ⌀∅]|\btotal\b|gesamt"
 )
+_ASKED = _pattern(
+    r"(?<![^\W_])(?:set[ -]?points?|set|sp|target|nominal|nom\.?|planned|requested|desired|programmed|soll(?:wert)?|",
+    r"consigne|",
+    r"visée?|nominale?|prévue?|objetivo|previst[oa]|programad[oa]|impostat[oa]|zadan[aey])(?![^\W_])",
+)
+_DONE = _pattern(
+    r"(?<![^\W_])(?:actual|act\.?|measured|meas\.?|real|recorded|achieved|pv|ist(?:wert)?|gemessen|mesurée?|réelle?|",
+    r"medid[oa]|",
+    r"obtenid[oa]|misurat[oa]|effettiv[oa]|zmierzon[aey]|rzeczywist[aey])(?![^\W_])",
+)
 _COUNT = _pattern(
     r"(?:^|[\s_(])(?:number of|no\. of|n_|num_|count|passes|cycles|layers|coats|steps|repeats|turns|plies|wash(?:es)?|",
     r"anzahl|zyklen|lagen|durchgänge|nombre de|couches|número de|capas|ciclos|pasadas)",
@@ -102,17 +178,42 @@ _COUNT = _pattern(
 
 def goal_of(name: str) -> str | None:
     """Whether more or less of an outcome is better, as its name says; None if it does not."""
+    said_less, said_more = _LESS_SAID.search(name), _MORE_SAID.search(name)
+    if said_less or said_more:
+        return "maximize" if not said_less else "minimize" if not said_more else None
     plain = re.sub(r"[_\W\d]+", " ", name)  # HV1 and HV2 are hardnesses
-    less, more = _MINIMIZE.search(plain), _MAXIMIZE.search(plain)
-    if less and (not more or less.start() <= more.start()):
-        return "minimize"
+    if _WITHSTANDS.search(plain) or _GOOD_KEPT.search(plain):
+        return "maximize"
+    more = [match.span() for match in _MAXIMIZE.finditer(plain)]
+    less = (match.span() for match in _MINIMIZE.finditer(plain))
+    if any(not any(a <= start and end <= b for a, b in more) for start, end in less):  # the loss in gloss is none
+        return "minimize"  # also what is lost of something good: yield loss, perte de rendement
     return "maximize" if more else None
 
 
 def is_outcome(name: str) -> bool:
     """Whether the name of a column is that of an outcome."""
-    measured = _OUTCOME.fullmatch(name.strip()) or _MEASURED.search(re.sub(r"[_\W]+", " ", name))
-    return goal_of(name) is not None or measured is not None
+    measured = is_plain_outcome(name) or _MEASURED.search(re.sub(r"[_\W]+", " ", name))
+    return goal_of(name) is not None or bool(measured)
+
+
+def is_plain_outcome(name: str) -> bool:
+    """Whether a column is called `y`, `result`, `response` and the like."""
+    return _OUTCOME.fullmatch(name.strip()) is not None
+
+
+def asked_of(name: str, columns: Iterable[str]) -> str:
+    """The column of what was done, if one of this name is of what was asked, `T set` beside `T actual`; else ""."""
+    if not _ASKED.search(name):
+        return ""
+    stem = _stem(_ASKED.sub("", name))
+    others = [other for other in columns if other != name and stem]
+    done = [other for other in others if _DONE.search(other) and _stem(_DONE.sub("", other)) == stem]
+    return next(iter([*done, *(other for other in others if _stem(other) == stem)]), "")
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"[\s._-]+|[(\[].*?[)\]]", "", name).casefold()
 
 
 def is_setting(name: str) -> bool:

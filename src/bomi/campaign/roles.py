@@ -18,7 +18,9 @@ from bomi.campaign.lexicon import (
     IDENTIFIER_NAME,
     LABEL_NAME,
     NOTE_NAME,
+    OUT_NAME,
     SPREAD_NAME,
+    asked_of,
     is_count,
     is_mean,
     is_outcome,
@@ -49,6 +51,12 @@ _DAY = re.compile(
     re.IGNORECASE,
 )
 _WELL = re.compile(r"[A-P]\d{1,2}")
+_TICKS = frozenset({
+    "x", "✓", "✔", "√", "•", "●", "+", "yes", "y", "ja", "j", "oui", "o", "sí", "si", "s", "sì", "sim", "tak",
+    "1", "true",
+})  # fmt: skip
+NOT_TICKED = "no"
+_NUMBERED = re.compile(r".*(?:#|№|\b(?:no|nr|num|number|nummer|id)\.?)\s*", re.IGNORECASE)
 _CODES = frozenset({-999.0, -9999.0, -99.0, -99.9, -999.9, -99999.0, 999.0, 9999.0, 99999.0, 999.9, 1e30, -1e30})
 
 
@@ -70,6 +78,7 @@ class Column:
     above: float | None = None  # the largest limit of cells such as `>200`
     failed: bool = False  # some cells say that the experiment failed
     blanks: tuple[int, ...] = field(default=(), repr=False)  # places of blank cells
+    default: str | None = None  # of a category: what a blank means
 
 
 def classify(sheet: Sheet, readers: Mapping[str, Numbers], digests: Mapping[str, Digest]) -> dict[str, Column]:
@@ -95,6 +104,12 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
         return Column(name, UNUSED, "blank")
     if NOTE_NAME.fullmatch(title):
         return Column(name, NOTE, "notes, by its name")
+    if OUT_NAME.fullmatch(title):
+        why = f"seems to mark rows to leave out; call it {EXCLUDE!r}, and nothing is learned from them"
+        return Column(name, NOTE, why)
+    if recorded := asked_of(name, sheet.columns):
+        why = f"seems to be what was asked of {recorded!r}; call it {RESERVED + recorded!r} to have it used"
+        return Column(name, UNUSED, f"kept, not used: {why}")
     known = [(place, text) for place, text in column.odd if not cells.is_unknown(text)]
     total = len(known) + len(column.cells) - len(column.odd)
     words = [text.strip() for _, text in known if text.__class__ is not Numeral]
@@ -108,8 +123,7 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
                       if clock == days and is_setting(name) else "date")  # fmt: skip
     if dated and not is_setting(name.replace("time", "")) and all(number == int(number) for number in column.numbers):
         return Column(name, DATE, "date, by its name")
-    first = name == next(iter(sheet.columns))
-    if found := _identifier(name, sheet.columns[name], 3 if first else 5):
+    if found := _identifier(name, sheet.columns[name], first=name == next(iter(sheet.columns))):
         return found
     return _content(sheet, name, known, reader, column, blanks)
 
@@ -214,6 +228,9 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
         notes = [*notes, f"{wrong!r} looks like {right!r} misspelt: left out; list it if it is meant"]
         values.remove(wrong)
     count = sum(merged.values())
+    if len(values) == 1 and not mistakes and blanks and values[0].casefold() in _TICKS:
+        why, both = f"ticked in {count} cells, and a blank is taken as {NOT_TICKED!r}", (NOT_TICKED, values[0])
+        return Column(name, PARAMETER, why, "category", values=both, default=NOT_TICKED, blanks=blanks)
     if len(values) < 2:
         why = f"constant {values[0]!r}: not used" if values and not mistakes else "kept, not used"
         return Column(name, CONSTANT if values else UNUSED, why, notes=tuple(notes))
@@ -221,17 +238,20 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
         return Column(name, UNUSED, "kept, not used: wells")
     if len(values) > FEW_VALUES or len(values) > 0.75 * count or max(map(len, values)) > 60:
         different = "every cell differs" if len(values) == count else f"{len(values)} different words in {count} cells"
-        return Column(name, UNUSED, f"kept, not used: {different}")
+        above = "; if a blank means the same as above, fill it in" if blanks and len(blanks) >= count else ""
+        return Column(name, UNUSED, f"kept, not used: {different}{above}")
     if LABEL_NAME.fullmatch(name.strip()):
         return Column(name, UNUSED, "kept, not used: by its name it says who, where or from which lot")
     return Column(name, PARAMETER, f"category: {', '.join(values[:6])}{', ...' if len(values) > 6 else ''}", "category",
                   values=tuple(values), notes=tuple(notes), blanks=blanks)  # fmt: skip
 
 
-def _identifier(name: str, column: Sequence[str], enough: int) -> Column | None:
+def _identifier(name: str, column: Sequence[str], *, first: bool) -> Column | None:
     """A column that names the experiments, by its name or since it counts up."""
     named = IDENTIFIER_NAME.fullmatch(name.strip()) is not None
-    if not named and not LABEL_NAME.fullmatch(name.strip()) and not _counts_up(column[:6], enough):
+    enough = 3 if first else 5
+    likely = _counts_up(column[:6], enough) or (first and _counts_with_gaps(column[:6]))
+    if not named and not LABEL_NAME.fullmatch(name.strip()) and not likely:
         return None
     texts = [text.strip() for text in column if not cells.is_unknown(text)]
     counts = _counts_up(texts, enough)
@@ -239,9 +259,11 @@ def _identifier(name: str, column: Sequence[str], enough: int) -> Column | None:
         return Column(name, IDENTIFIER, "counts up" if counts else "every cell differs")
     if named:
         return Column(name, UNUSED, "kept, not used: an identifier by its name, but some cells are the same")
-    set_by_number = is_setting(name) and texts[0].isdigit()
+    set_by_number = is_setting(name) and texts[0].isdigit() and not _NUMBERED.fullmatch(name)
     if counts and not (is_outcome(name) or set_by_number or is_count(name)) and len(texts) == len(column):
         return Column(name, IDENTIFIER, "counts up")
+    if first and len(texts) == len(column) and _counts_with_gaps(texts):
+        return Column(name, IDENTIFIER, "counts up, with gaps")
     if LABEL_NAME.fullmatch(name.strip()):
         return Column(name, UNUSED, "kept, not used: by its name it says who, where or from which lot")
     return None
@@ -254,6 +276,15 @@ def _counts_up(texts: Sequence[str], enough: int) -> bool:
         return False
     pairs = [(match[1], int(match[2])) for match in found if match]
     return all(a[0] == b[0] and b[1] == a[1] + 1 for a, b in pairwise(pairs))
+
+
+def _counts_with_gaps(texts: Sequence[str]) -> bool:
+    """Whether the cells are letters and a number that grows, H1, H2, H5, ..."""
+    found = [re.fullmatch(r"(.*[^\W\d].*?)(\d+)", text.strip()) for text in texts]
+    if len(texts) < 3 or not all(found):
+        return False
+    pairs = [(match[1], int(match[2])) for match in found if match]
+    return all(a[0] == b[0] and b[1] > a[1] for a, b in pairwise(pairs))
 
 
 def _spread_of(name: str, sheet: Sheet) -> str:

@@ -25,7 +25,8 @@ __all__ = ["NAMES", "Sheet", "is_formula", "load_sheet", "parse_sheet", "read_sh
 
 DITTO = frozenset({
     '"', "''", "″", "〃", "„", "ditto", "Ditto", "dito", "Dito", "dto.", "idem", "Idem", "ídem", "Ídem", "wie oben",
-    "s. o.", "s.o.", "same as above", "as above",
+    "s. o.", "s.o.", "same as above", "as above", "dto", "wie vor", "siehe oben", "comme ci-dessus",
+    "ídem anterior", "come sopra", "j.w.", "idem anterior", "同上", "상동",
 })  # fmt: skip
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 

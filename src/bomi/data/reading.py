@@ -24,6 +24,8 @@ ALIKE = 0.8  # of 1: names so alike that one is taken for a misspelling of the o
 FAILED_WORDS = frozenset({
     "failed", "fail", "failure", "fehlgeschlagen", "fehlversuch", "misslungen", "gescheitert", "échec", "echec",
     "échoué", "raté", "aborted", "crashed", "abgebrochen", "fallido", "fallo", "falló", "fracaso", "fallito",
+    "falhou", "falha", "nieudany", "nieudana", "nieudane", "mislukt", "misslyckad", "misslyckades", "mislykket",
+    "mislyktes", "epäonnistui", "selhalo", "neúspěšný", "başarısız", "неудача", "не удалось", "失敗", "失败", "실패",
 })  # fmt: skip
 PENDING_WORDS = frozenset(
     {

@@ -31,7 +31,13 @@ UNKNOWN_WORDS = frozenset({
     "persa", "mancante", "non misurato", "non misurata", "non determinato", "non determinata", "non rilevato",
     "non disponibile", "nessun dato", "desconhecido", "desconhecida", "não medido", "não medida", "não determinado",
     "não determinada", "não disponível", "não realizado", "sem dados", "brak", "brak danych", "nieznany",
-    "nieznana", "nieznane", "nie zmierzono", "nie oznaczono", "nie badano", "不明", "未測定", "欠測",
+    "nieznana", "nieznane", "nie zmierzono", "nie oznaczono", "nie badano", "onbekend", "niet gemeten",
+    "niet bepaald", "niet bekend", "geen gegevens", "n.v.t.", "ontbreekt", "okänd", "okänt", "ej mätt", "ej känd",
+    "ej känt", "ej bestämd", "saknas", "ukjent", "ukendt", "ikke målt", "ikke bestemt", "ikke kendt", "mangler",
+    "tuntematon", "ei mitattu", "ei tiedossa", "puuttuu", "neznámé", "neznámý", "neznámá", "neměřeno", "nezměřeno",
+    "nestanoveno", "chybí", "bilinmiyor", "ölçülmedi", "belirlenmedi", "eksik", "неизвестно", "н/д", "н.д.",
+    "нет данных", "не измерено", "не измеряли", "не определено", "не опр.", "н.о.", "утеряно", "不明", "未測定", "欠測",
+    "測定なし", "未知", "未测", "未测定", "未检测", "无数据", "缺失", "미측정", "측정 안 함",
 })  # fmt: skip
 PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ERROR_VALUE = re.compile(r"#(?:[^\W\d]|[/¡¿0 .])+[!?]|#n/?[avdk]", re.IGNORECASE)  # what a failed formula leaves

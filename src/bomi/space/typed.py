@@ -7,7 +7,7 @@ What could mean two things is an error that says what to write instead.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bomi.errors import CellError
@@ -18,6 +18,7 @@ from bomi.space.numbers import LARGEST, plain_number
 EXPECTED = "expected a number, 300±15, 290..310, <5, or ? for unknown"
 ABOUT = 0.05  # `~150` is 150 with a standard deviation of 5 % of it
 ROOM = Interval(18.0, 25.0)  # °C, what `RT` is taken for
+NIGHT = Interval(12.0, 18.0)  # h, what `overnight` is taken for
 
 _SPACES = " '’\u00a0\u2009\u202f"  # thousands may stand apart by these, whatever the other marks
 _SIGNS = str.maketrans({
@@ -58,6 +59,16 @@ _ROOM = re.compile(
     r"t(?:emp(?:érature|eratura)?)?\.? ?amb(?:iante|iente)?\.?",
     re.IGNORECASE,
 )
+_NIGHT = re.compile(
+    r"over ?night|o/n|o\. ?n\.|über nacht|ü\. ?n\.|ün|(?:une |toute la )?nuit|(?:una |toda la )?noche|"
+    r"(?:una |tutta la )?notte|(?:a )?noite|przez noc|overnacht|over natten|natten over|přes noc|ночь|一晩|终夜|过夜",
+    re.IGNORECASE,
+)
+_GUESSED = re.compile(
+    r"\s*(?:\?|\(\?\)|\((?:est|approx|ca|circa|env|aprox|estimated|geschätzt|estimée?|estimad[oa]|stimat[oa])\.?\))$",
+    re.IGNORECASE,
+)
+_FOOTNOTE = re.compile(r"(?<=[\d%)])\s?(?:\*{1,3}|[†‡§¶ᵃᵇᶜᵈᵉ])+$")
 _FRACTION = r"(?:(?P<ones>\d+) )?(?P<above>\d+)/(?P<below>2|3|4|8|16|32|64)(?![\d/.,])"  # of an inch, of a cup
 _CURRENCY = re.compile(r"(?:US)?[$€£¥]\s*")
 
@@ -161,8 +172,15 @@ def _read(clean: str, marks: Marks, unit: str) -> Reading | None:
     if (named := units.find(unit)) and named.kind == "temperature" and _ROOM.fullmatch(clean):
         factor, shift = units.scale("°C", unit)
         return Reading(Interval(_converted(ROOM.low, factor, shift), _converted(ROOM.high, factor, shift)), RANGE)
-    about = clean.endswith("?")
-    text = clean.removesuffix("?").rstrip() if about else clean
+    if named and named.kind == "time" and _NIGHT.fullmatch(clean):
+        factor, _ = units.scale("h", unit)
+        return Reading(Interval(_converted(NIGHT.low, factor, 0.0), _converted(NIGHT.high, factor, 0.0)), RANGE)
+    marked = _FOOTNOTE.search(clean)
+    if marked:
+        found = _read(clean[: marked.start()], marks, unit)
+        return found and replace(found, how=WRITTEN if found.how == PLAIN else found.how)
+    text = _GUESSED.sub("", clean)
+    about = text != clean
     prefix = _PREFIX.match(text)
     text = text[prefix.end() :] if prefix else text
     suffix = None if prefix else _SUFFIX.search(text)
@@ -287,7 +305,7 @@ def _is_unit(text: str, unit: str) -> bool:
 
 
 def _scale(found: str, unit: str) -> tuple[float, float]:
-    if not found or not unit:
+    if not found or not unit or units.is_price(found, unit):
         return 1.0, 0.0
     try:
         return units.scale(found, unit)
@@ -303,6 +321,8 @@ def _hint(clean: str) -> str:
         return ": write the limit, such as <0.01"
     if _ROOM.fullmatch(clean):
         return ": say the unit of the column, or write 18..25"
+    if _NIGHT.fullmatch(clean):
+        return ": say the unit of the column, or write 12..18 h"
     if re.search(r"\d,\d", clean):
         return ': is the comma a decimal mark? Then write a point, or decimal = "," in campaign.toml'
     return ""

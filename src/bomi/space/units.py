@@ -15,18 +15,21 @@ from bomi.errors import CellError
 # Each kind has a base unit of factor 1; names of one unit are separated by a bar.
 _KINDS: dict[str, dict[str, float]] = {
     "time": {
-        "s|sec|secs|second|seconds|sek|sekunde|sekunden|seconde|secondes|segundo|segundos|seg": 1.0,
+        "s|sec|secs|second|seconds|sek|sekunde|sekunden|seconde|secondes|segundo|segundos|seg|сек|с|秒|초": 1.0,
         "ms": 1e-3,
         "µs": 1e-6,
         "ns": 1e-9,
-        "min|mins|minute|minutes|minuten|minuto|minutos|minuti|minuty|minuut|minuten": 60.0,
-        "h|hr|hrs|hour|hours|std|stunde|stunden|heure|heures|hora|horas|ora|ore|godz|godz.|uur": 3600.0,
-        "d|day|days|tag|tage|jour|jours|día|días|dia|dias|j|gg|giorni|giorno|dni|dagen": 86400.0,
+        "min|mins|minute|minutes|minuten|minuto|minutos|minuti|minuty|minuut|minuter|dk|dakika|мин|分|分钟|分鐘|"
+        "분": 60.0,
+        "h|hr|hrs|hour|hours|std|stunde|stunden|heure|heures|hora|horas|ora|ore|godz|godz.|uur|tim|timme|timmar|hod|"
+        "hodin|hodina|hodiny|saat|ч|час|часа|часов|小时|小時|時間|시간": 3600.0,
+        "d|day|days|tag|tage|jour|jours|día|días|dia|dias|j|gg|giorni|giorno|dni|dagen|dag|dagar|dage|gün|сут|дней|"
+        "天|日|일": 86400.0,
         "wk|week|weeks|woche|wochen|semaine|semaines|semana|semanas": 604800.0,
     },
     "temperature": {"K|kelvin": 1.0, "°C|C|degC|deg C|celsius|grad C|Grad": 1.0, "°F|F|degF|fahrenheit": 5 / 9},
     "mass": {
-        "kg": 1e3, "g|gr|gram|grams|gramm": 1.0, "mg": 1e-3, "µg|mcg": 1e-6, "ng": 1e-9, "t|tonne|tonnes": 1e6,
+        "kg|кг": 1e3, "g|gr|gram|grams|gramm|г": 1.0, "mg|мг": 1e-3, "µg|mcg": 1e-6, "ng": 1e-9, "t|tonne|tonnes": 1e6,
         "lb|lbs": 453.59237, "oz": 28.349523125,
     },
     "length": {
@@ -35,11 +38,12 @@ _KINDS: dict[str, dict[str, float]] = {
     },
     "area": {"m2|m²": 1.0, "dm2|dm²": 1e-2, "cm2|cm²": 1e-4, "mm2|mm²": 1e-6, "µm2|µm²": 1e-12, "ha": 1e4},
     "volume": {
-        "L|l|liter|litre|litres|liters": 1.0, "dL|dl": 0.1, "cL|cl": 1e-2, "mL|ml|cc|cm3|cm³": 1e-3, "µL|µl": 1e-6,
+        "L|l|liter|litre|litres|liters|л": 1.0, "dL|dl": 0.1, "cL|cl": 1e-2, "mL|ml|cc|cm3|cm³|мл": 1e-3, "µL|µl": 1e-6,
         "nL|nl": 1e-9, "m3|m³": 1e3,
     },
     "pressure": {
-        "Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "MPa|N/mm2|N/mm²": 1e6, "GPa": 1e9, "bar": 1e5, "mbar": 1e2, "atm": 101325.0,
+        "Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "MPa|N/mm2|N/mm²|"
+        "МПа": 1e6, "GPa": 1e9, "bar": 1e5, "mbar": 1e2, "atm": 101325.0,
         "Torr|mmHg|mm Hg": 101325 / 760, "mTorr": 101325 / 760e3, "psi": 6894.757293168, "ksi": 6894757.293168,
     },
     "viscosity": {"Pa s|Pa.s|Pa·s|Pa*s|Pas": 1.0, "mPa s|mPa.s|mPa·s|mPa*s|mPas|cP": 1e-3, "P|poise": 0.1},
@@ -59,11 +63,13 @@ _KINDS: dict[str, dict[str, float]] = {
     "force": {"N": 1.0, "mN": 1e-3, "kN": 1e3},
     "frequency": {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9},
     "rotation": {
-        "rpm|r/min|rev/min|U/min|1/min|min-1|min⁻¹|min^-1|tr/min|t/min|/min|obr/min|tpm|giri/min": 1.0,
+        "rpm|r/min|rev/min|U/min|1/min|min-1|min⁻¹|min^-1|tr/min|t/min|/min|obr/min|tpm|giri/min|об/мин|转/分|"
+        "varv/min|omw/min|devir/dk": 1.0,
         "krpm|k rpm": 1e3,
     },
     "angle": {"°|deg": 1.0, "rad": 57.29577951308232},
     "resistance": {"Ω|ohm|ohms": 1.0, "kΩ|kohm": 1e3, "mΩ|mohm": 1e-3, "MΩ": 1e6},
+    "squares": {"sq|□|square": 1.0},
     "gas flow": {"sccm": 1.0, "slm": 1e3},
     "hardness": {"HV": 1.0},
     "Rockwell hardness": {"HRC": 1.0},
@@ -90,10 +96,11 @@ _KINDS: dict[str, dict[str, float]] = {
     "decibels": {"dB": 1.0},
     "rate of pump": {"gpm": 1.0},
 }  # fmt: skip
+_CURRENCIES = ("dollars", "euros", "pounds", "francs", "yen")
 _ZERO = {"K": 0.0, "°C": 273.15, "°F": 459.67 * 5 / 9}  # where each scale of temperature begins, in kelvin
 _NO_UNIT = frozenset({"", "-", "–", "—", "a.u.", "au", "arb. u.", "dimensionless", "none", "n/a"})
 _SPELLING = str.maketrans({"μ": "µ", "º": "°", "˚": "°", "∘": "°", "\u00a0": " ", "\u202f": " ", "−": "-",
-                           "（": "(", "）": ")", "［": "[", "］": "]", "％": "%"})  # fmt: skip
+                           "（": "(", "）": ")", "／": "/", "Ω": "Ω", "［": "[", "］": "]", "％": "%"})  # fmt: skip
 _INVERSE = re.compile(r"(?:^|[ ·.])([^\W\d]+)(?:-1|⁻¹|\^-1)")  # kg ha-1
 _CLOCK = {"mm:ss": "min", "m:ss": "min", "min:s": "min", "h:mm": "h", "hh:mm": "h", "hh:mm:ss": "h", "h:mm:ss": "h"}
 _MARK = r"(?:[a-d]|\s*[*†‡§¹²³ᵃᵇᶜ]+|\s*(?:±|\+/-).*)?"  # of a footnote, or of a spread, after a unit in brackets
@@ -110,6 +117,16 @@ _STEMS = {  # what a column measures whose name ends in a short unit
     "current": "current|strom|courant",
     "voltage": "volt|spannung|potential",
     "force": "force|kraft|load",
+}
+_SYMBOLS = {  # what a column measures whose unit is one capital letter after a slash
+    "temperature": r"^[Tθϑ]|T$|(?i:temp)",
+    "voltage": r"^[UVEφ]|(?i:volt|spannung|potential|bias)",
+    "current": r"^[Ii]|(?i:current|strom|courant)",
+    "power": r"^P|(?i:power|leistung|puissance|potencia)",
+    "force": r"^F|(?i:force|kraft|load|last)",
+    "energy": r"^[EWQ]|(?i:energ|work|impact|cvn)",
+    "concentration": r"^c|(?i:conc|konz)",
+    "volume": r"^V|(?i:vol)",
 }
 
 
@@ -139,7 +156,9 @@ def _table() -> tuple[dict[str, Unit], dict[str, set[Unit]]]:
 
 def normalized(text: str) -> str:
     """A unit without the marks around it, and with one spelling of signs: `[ºC]` is `°C`."""
-    text = text.replace("Â°", "°").replace("Âµ", "µ").replace("℃", "°C").replace("℉", "°F").translate(_SPELLING)
+    for wrong, right in (("Â°", "°"), ("Âµ", "µ"), ("℃", "°C"), ("℉", "°F"), ("°С", "°C")):  # the last С is Cyrillic
+        text = text.replace(wrong, right)
+    text = text.translate(_SPELLING)
     text = " ".join(text.split())
     while len(text) > 2 and (text[0], text[-1]) in (("(", ")"), ("[", "]"), ("{", "}")):
         text = text[1:-1].strip()
@@ -185,6 +204,13 @@ def same(one: str, other: str) -> bool:
     return found is not None and found == find(other)
 
 
+def is_price(unit: str, of: str) -> bool:
+    """Whether a unit is a currency and another is so much of it for something: 3.45 € in a column of €/kg."""
+    currency = find(unit)
+    paid, slash, _ = normalized(of).partition("/")
+    return bool(slash) and currency is not None and currency.kind in _CURRENCIES and currency == find(paid)
+
+
 def scale(unit: str, to: str) -> tuple[float, float]:
     """The numbers a, b with which x in one unit is a x + b in another; CellError if they are of different kinds.
 
@@ -222,7 +248,10 @@ def in_header(name: str) -> str:
     if over and (unit := find(over["unit"])):  # T/°C has a unit, mm/s is one
         if _COUNTED.search(over["name"]):
             return ""  # cells/mL is a unit itself
-        symbol = len(over["name"]) == 1 and unit.kind in ("temperature", "time", "pressure")
+        if re.fullmatch(r"[A-Z]", over["unit"]):  # T/K has a unit; W/C and Pd/C are ratios
+            named = re.search(_SYMBOLS.get(unit.kind, "^$"), over["name"].strip())
+            return normalized(over["unit"]) if named else ""
+        symbol = len(over["name"]) == 1 and unit.kind in ("time", "pressure", "temperature")
         return normalized(over["unit"]) if symbol or not find(over["name"]) else ""
     return ""
 
