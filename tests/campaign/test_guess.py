@@ -229,7 +229,7 @@ def test_a_column_that_marks_outliers_is_told():
     ("rows", "told"),
     [
         ("1,-1,60,30,5\n2,1,80,30,6\n3,-1,60,50,7\n4,1,80,50,8\n",
-         "'A' and 'B' move together in every row: leave one out if it says the other in other units"),
+         "'A' and 'B' move together in every row, so they cannot be told apart: is one the other?"),
         ("1,2,60,x,5\n2,2,80,,6\n3,1,60,y,7\n4,1,80,,8\n5,3,70,,9\n6,3,75,,9.5\n",
          "'C' has blanks below each value: fill them in if they mean the same; they are unknown now"),
         ("1,1,60,p,5\n2,1,60,p,6\n3,2,80,q,7\n4,2,80,q,8\n5,1,80,r,9\n6,1,80,r,9.5\n",
@@ -258,3 +258,19 @@ def test_letters_behind_numbers_are_marks_where_they_cannot_be_names(tmp_path):
     assert "T: read `20*` as 20 in 1 cell" in map(str, found.echoes)
     table.write_text("y,sample,T\n4,1a,20\n5,1b,30\n6,2a,40\n7,2b,50\n")  # names, not numbers
     assert "sample" not in guess(parse_sheet(table, table.read_bytes()), objective="y").campaign.space.names
+
+
+@pytest.mark.parametrize("label", ["Ort.", "x̅ (1-4)"])
+def test_a_last_row_of_means_is_no_experiment_whatever_it_is_called(label):
+    rows = "N1,60,8.2\nN2,60,12.9\nN3,80,10.1\nN4,80,14.6\n"
+    sheet = parse_sheet(HERE, f"sample,T (°C),K/S\n{rows}{label},70,11.45\n".encode())
+    assert sheet.notes == ("row 6 left out: a summary of the rows",)
+    center = parse_sheet(HERE, f"sample,T (°C),K/S\n{rows}center,70,13.1\n".encode())  # has an outcome of its own
+    assert len(center.rows) == 5
+
+
+def test_what_names_a_failure_may_say_more(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("run,T,result\n1,20,5\n2,24,FAIL - leaked\n3,20,6\n4,24,failed (crack)\n5,22,7\n")
+    rows = read_experiments(table, guess(parse_sheet(table, table.read_bytes())).campaign).rows
+    assert [row.failed for row in rows] == [False, True, False, True, False]

@@ -94,7 +94,14 @@ def test_windows_1252_is_read_with_a_note_and_written_back():
 
 
 @pytest.mark.parametrize(
-    ("encoding", "name", "text"), [("cp1250", "Windows-1250", "późny;1,5"), ("cp932", "Shift-JIS", "触媒;1,5")]
+    ("encoding", "name", "text"),
+    [
+        ("cp1250", "Windows-1250", "późny;1,5"),
+        ("cp1250", "Windows-1250", "žádná příměs;1,5"),
+        ("cp1251", "Windows-1251", "растворитель;1,5"),
+        ("gbk", "GBK", "催化剂;1,5"),
+        ("cp932", "Shift-JIS", "触媒;1,5"),
+    ],
 )
 def test_other_encodings_of_spreadsheets_are_told_by_their_letters(encoding, name, text):
     content = f"termin;plon\n{text}\n".encode(encoding)

@@ -44,6 +44,7 @@ from bomi.space.units import in_header, scale
         ("41*", 41.0),
         ("12.5 †", 12.5),
         ("40 (est.)", Normal(40, 2)),
+        ("325 (±12)", Normal(325, 12)),
         ("не измерено", None),
     ],
 )
@@ -76,6 +77,8 @@ def test_what_labs_type(text, value):
         ("800 k", "Mio", 0.8),
         ("3.45 €", "€/kg", 3.45),
         ("30 мин", "h", 0.5),
+        ("C/5", "C-rate", 0.2),
+        ("2C", "C-rate", 2),
     ],
 )
 def test_units_are_converted_to_that_of_the_column(text, unit, value):
@@ -156,6 +159,7 @@ def test_conversion_there_and_back_is_none(unit, to):
         ("Tg/K", "K"),
         ("U/V", "V"),
         ("W/C", ""),
+        ("C-rate", "C-rate"),
         ("O/W", ""),
         ("Pd/C", ""),
         ("Rs (ohm/sq)", "ohm/sq"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from bomi.campaign.marks import Numeral
-from bomi.data.reading import FAILED_WORDS, PENDING_WORDS
+from bomi.data.reading import PENDING_WORDS, says_failed
 from bomi.errors import CellError
 from bomi.space import Categorical, Ordinal, Parameter, cells, typed, units
 from bomi.space.cells import Censored, Interval, Normal, Uncertain
@@ -265,9 +265,9 @@ def echoes(name: str, reader: Numbers, counts: Mapping[str, int], parameter: Par
     found: dict[str, Counter[str]] = {}
     for text, count in counts.items():
         word = _folded(text)
-        if parameter is None and (word in FAILED_WORDS or word in PENDING_WORDS):
+        if parameter is None and (word in PENDING_WORDS or says_failed(word)):
             if word not in ("", "?", "failed"):
-                found.setdefault("failed" if word in FAILED_WORDS else "pending", Counter())[text] += count
+                found.setdefault("pending" if word in PENDING_WORDS else "failed", Counter())[text] += count
             continue
         try:
             how = reader.reading(text).how

@@ -18,9 +18,13 @@ SNIFFED = 200  # lines that the separator is guessed from
 MIXED = "mixed"  # the encoding of a file whose lines have different ones: it is only read
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
-_WINDOWS = {"cp1252": "Windows-1252", "cp1250": "Windows-1250", "cp932": "Shift-JIS"}
+_WINDOWS = {
+    "cp1252": "Windows-1252", "cp1250": "Windows-1250", "cp1251": "Windows-1251", "cp932": "Shift-JIS", "gbk": "GBK",
+}  # fmt: skip
 _JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]{2}")
-_MISREAD = re.compile(r"[a-zß-ÿ][¹³¿£¥¯¼¾Ÿ]+[a-zß-ÿ]")
+_CHINESE = re.compile(rb"(?:[\xb0-\xd7][\xa1-\xfe]){2}")
+_CYRILLIC = re.compile(rb"[\xc0-\xff]{3,}")
+_MISREAD = re.compile(r"[a-zß-ÿ][¹³¿£¥¯¼¾Ÿ]+[a-zß-ÿ]|[šžŠŽ](?s:.*)[èøìùò]|[èøìùò](?s:.*)[šžŠŽ]|ø(?s:.*)ì|ì(?s:.*)ø")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECLARED = re.compile(r"sep=([\t;,|])[ \r\n]*", re.IGNORECASE)
 _BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8-sig"}
@@ -71,13 +75,18 @@ def _decode_lines(path: Path, content: bytes) -> tuple[str, str, list[str]]:
 
 
 def _codepage(content: bytes) -> str:
-    """Which encoding of spreadsheets a text is in that is no UTF-8: western, Central European or Japanese.
+    """Which encoding of spreadsheets a text is in that is no UTF-8: western, or which other one.
 
-    Two Japanese letters side by side are none of the others; a sign such as ¹ or ¿ within a word is a letter of the
-    Central European one.
+    Two Japanese or Chinese letters side by side are none of the others. Words of nothing but accented letters are
+    Cyrillic, mostly small letters, which are the last of the code page. A sign such as ¹ or ¿ within a word, and ø or ì
+    beside š, are letters of the Central European one.
     """
+    words = b"".join(_CYRILLIC.findall(content))
+    small = sum(byte >= 0xE0 for byte in words) * 2 > len(words)
     signs = {
         "cp932": _JAPANESE.search(content.decode("cp932", "replace")) and re.search(b"[\x81-\x9f]", content),
+        "cp1251": words and small,
+        "gbk": _CHINESE.search(content),
         "cp1250": _MISREAD.search(content.decode("cp1252", "replace")),
     }
     for encoding, sign in signs.items():

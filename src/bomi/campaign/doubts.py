@@ -67,8 +67,8 @@ def _nameless(experiments: Experiments) -> Iterator[str]:
 def _numbers_as_names(experiments: Experiments) -> Iterator[str]:
     for name, parameter in experiments.campaign.space.parameters.items():
         coded = _CODE.search(name) or _LEGEND.search(name)
-        thing = _THING.search(name) and not parameter.unit and not is_count(name)
-        if parameter.kind not in ("real", "integer") or not (coded or thing):
+        thing = _THING.search(name) and not is_count(name)
+        if parameter.kind not in ("real", "integer") or parameter.unit or not (coded or thing):
             continue
         found = {row.recorded[name] for row in experiments.rows if isinstance(row.recorded[name], int | float)}
         if not 1 < len(found) <= FEW or not all(isinstance(cell, int | float) and cell == int(cell) for cell in found):
@@ -150,7 +150,7 @@ def _said_twice(experiments: Experiments) -> Iterator[str]:
         if not _in_line(some[one], some[other]):
             continue
         if _in_line(_numbers(one, experiments.rows), _numbers(other, experiments.rows)):
-            yield f"{one!r} and {other!r} move together in every row: leave one out if it says the other in other units"
+            yield f"{one!r} and {other!r} move together in every row, so they cannot be told apart: is one the other?"
 
 
 def _numbers(name: str, rows: Sequence[Row]) -> FloatArray:

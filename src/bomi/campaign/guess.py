@@ -14,7 +14,16 @@ from pathlib import Path
 from bomi.campaign import storage
 from bomi.campaign.columns import Numbers, declared_unit, digest, lettered, unit_in_cells
 from bomi.campaign.layout import is_numeric
-from bomi.campaign.lexicon import goal_of, is_count, is_mean, is_outcome, is_plain_outcome, is_setting, is_size
+from bomi.campaign.lexicon import (
+    goal_of,
+    is_count,
+    is_mean,
+    is_outcome,
+    is_plain_outcome,
+    is_setting,
+    is_size,
+    is_structure,
+)
 from bomi.campaign.marks import Decision, decide
 from bomi.campaign.roles import CONSTANT, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
 from bomi.campaign.sheet import Sheet, read_sheet
@@ -249,7 +258,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     signs: tuple[Callable[[Column], bool], ...] = (
         lambda c: c.failed,
         lambda c: c.name + ERROR in columns,
-        lambda c: is_outcome(c.name) or _is_mean_of(c, columns),
+        lambda c: (is_outcome(c.name) and not is_structure(c.name)) or _is_mean_of(c, columns),
         lambda c: is_mean(c.name),
         lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
         lambda c: _stands_out(c, numeric),
@@ -322,6 +331,7 @@ def _settled(
     numbers = [c for c in columns.values() if c.role == PARAMETER and c.kind == "number" and c.name not in wanted]
     plain = [c for c in numbers if not is_size(c.name)]
     after = names.index(plain[-1].name) if plain and all(_variety(c) <= REPEATS for c in plain) else len(names)
+    left = [c for c in numbers if names.index(c.name) < first]
     for place, (name, column) in enumerate(columns.items()):
         role, why = column.role, column.why
         if name in wanted:
@@ -334,13 +344,18 @@ def _settled(
             role, why = UNUSED, "kept, not used: seems to be another outcome; --objective takes several"
         elif role == PARAMETER and is_size(name) and place > after and _variety(column) >= DIFFERS:
             role, why = UNUSED, f"kept, not used: it differs in each row, as if measured; --parameters names it; {why}"
-        elif role == PARAMETER and before and place > first and not is_setting(name):
+        elif role == PARAMETER and before and place > first and (not is_setting(name) or _differs(column, left)):
             role, why = UNUSED, f"kept, not used: stands right of the objective; --parameters names it; {why}"
         notes = column.notes
         if role == PARAMETER and column in numbers and _alone_differs(column, numbers):
             notes = (*notes, "differs in each row: if it is measured and not set, give it role = 'measured'")
         settled[name] = replace(column, role=role, why=why, notes=notes)
     return settled
+
+
+def _differs(column: Column, left: Sequence[Column]) -> bool:
+    """Whether a column differs in nearly each row, as if measured, while those left of the objective repeat."""
+    return column.kind == "number" and _variety(column) >= DIFFERS and all(_variety(c) <= REPEATS for c in left)
 
 
 def _alone_differs(column: Column, numbers: Sequence[Column]) -> bool:

@@ -278,12 +278,43 @@ def _body(
             body.append(place)
     while body and _is_note(records[body[-1]], records, body, numeric, columns):
         left_out.append((body.pop(), "a note"))
+    while len(body) > SOME and _is_mean(records[body[-1]], [records[place] for place in body[:-1]], numeric):
+        left_out.append((body.pop(), "a summary of the rows"))
     return body, sorted(left_out)
 
 
 def _is_statistic(text: str) -> bool:
     """Whether a text names a summary of the rows: `Mean`, `Média:`, `Average (n = 6)`."""
     return _STATISTICS.fullmatch(_STATISTICS_TAIL.sub("", text)) is not None
+
+
+def _is_mean(row: Sequence[str], above: Sequence[Sequence[str]], numeric: Sequence[int]) -> bool:
+    """Whether a last record holds the means or the sums of all columns above it, and is called otherwise than they are.
+
+    A center point of a design has the means of what is set, but hardly of its outcome too.
+    """
+    start = row[0].strip() if row else ""
+    if not start or is_numeric(start) or _alike(start, [record[0].strip() for record in above if record]):
+        return False
+    compared = [j for j in numeric if j < len(row) and row[j].strip()]
+    if len(compared) < 2 or numeric[-1] not in compared:
+        return False
+    for marks in (POINT, COMMA):
+        try:
+            held = [[read(record[j], marks).value for record in (row, *above) if j < len(record)] for j in compared]
+        except CellError:
+            continue
+        return all(_summarizes(column[0], column[1:]) for column in held)
+    return False
+
+
+def _summarizes(value: object, others: Sequence[object]) -> bool:
+    """Whether a number is the mean or the sum of others, to three digits."""
+    numbers = [other for other in others if isinstance(other, float | int)]
+    if not isinstance(value, float | int) or len(numbers) < 2 or min(numbers) == max(numbers):
+        return False
+    total = sum(numbers)
+    return any(abs(value - expected) <= 5e-3 * abs(expected) for expected in (total, total / len(numbers)))
 
 
 def _odd_start(row: Sequence[str]) -> bool:

@@ -30,7 +30,7 @@ IDENTIFIER_NAME = _pattern(
 LABEL_NAME = _pattern(
     r"(?:operator|person|who|author|user|technician|analyst|initials|experimenter|bediener|mitarbeiter|prüfer|",
     r"bearbeiter|opérateur|operateur|technicien|operador|técnico|analista|operatore|tecnico|lot|batch|chargen?|lote|",
-    r"lotto|partia|well|plate|position|pos\.?|slot|plot|parzelle|parcelle|parcela|parcella|poletko|block|replicate|",
+    r"lotto|partia|well|plate|position|pos\.?|slot|plot|parzelle|parz\.?|parcelle|parcela|parcella|poletko|block|replicate|",
     r"rep\.?|wdh\.?|wiederholung|répétition|repetición|doi|reference|",
     r"ref\.?|source|quelle|file|filename|datei|fichier|archivo|url|link)(?:[\s._-]*(?:id|no\.?|nr\.?|number|#|name))?",
 )
@@ -136,6 +136,7 @@ _MEASURED = _pattern(
     r"etch rate|ätzrate|dep(?:osition)? rate|removal rate|reaction rate|^growth$|knock ?down|luminescence|",
     r"\brfu\b|shelf life|disintegration|dissolution|zerfallszeit|désagrégation|desintegración|disgregazione",
 )
+_STRUCTURE = _pattern(r"(?:grain|crystallite) size|korngröße|taille des? grains?|tamaño de grano|dimensione del grano")
 _OUTCOME = _pattern(
     r"y\d?|f|f\(x\)|value|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|",
     r"resultado|respuesta",
@@ -193,13 +194,18 @@ def goal_of(name: str) -> str | None:
 
 def is_outcome(name: str) -> bool:
     """Whether the name of a column is that of an outcome."""
-    measured = is_plain_outcome(name) or _MEASURED.search(re.sub(r"[_\W]+", " ", name))
+    measured = is_plain_outcome(name) or is_structure(name) or _MEASURED.search(re.sub(r"[_\W]+", " ", name))
     return goal_of(name) is not None or bool(measured)
 
 
 def is_plain_outcome(name: str) -> bool:
     """Whether a column is called `y`, `result`, `response` and the like."""
     return _OUTCOME.fullmatch(name.strip()) is not None
+
+
+def is_structure(name: str) -> bool:
+    """Whether a column is what was found in the product, and is seldom what is wanted of it."""
+    return _STRUCTURE.search(name) is not None
 
 
 def asked_of(name: str, columns: Iterable[str]) -> str:

@@ -31,7 +31,7 @@ from bomi.campaign.marks import Numeral
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.words import BALANCE, likely_mistakes, merge_spellings, plain_words
 from bomi.data.objectives import ERROR
-from bomi.data.reading import FAILED_WORDS, PENDING_WORDS
+from bomi.data.reading import PENDING_WORDS, says_failed
 from bomi.errors import CellError
 from bomi.space import EXCLUDE, RESERVED, cells, units
 from bomi.space.cells import Censored, Interval, Normal
@@ -150,8 +150,8 @@ def _content(
     below, above, failed, read = False, None, False, len(numbers)
     for place, text in known:
         word = text.strip().casefold()
-        if word in FAILED_WORDS or word in PENDING_WORDS:
-            failed = failed or word in FAILED_WORDS
+        if word in PENDING_WORDS or says_failed(word):
+            failed = failed or word not in PENDING_WORDS
             continue
         try:
             value = reader(text)
@@ -260,9 +260,10 @@ def _identifier(name: str, column: Sequence[str], *, first: bool) -> Column | No
     if named:
         return Column(name, UNUSED, "kept, not used: an identifier by its name, but some cells are the same")
     set_by_number = is_setting(name) and texts[0].isdigit() and not _NUMBERED.fullmatch(name)
-    if counts and not (is_outcome(name) or set_by_number or is_count(name)) and len(texts) == len(column):
+    counted = set_by_number or is_outcome(name) or is_count(name)
+    if counts and not counted and len(texts) == len(column):
         return Column(name, IDENTIFIER, "counts up")
-    if first and len(texts) == len(column) and _counts_with_gaps(texts):
+    if first and len(texts) == len(column) and _counts_with_gaps(texts) and not counted:
         return Column(name, IDENTIFIER, "counts up, with gaps")
     if LABEL_NAME.fullmatch(name.strip()):
         return Column(name, UNUSED, "kept, not used: by its name it says who, where or from which lot")
@@ -279,12 +280,15 @@ def _counts_up(texts: Sequence[str], enough: int) -> bool:
 
 
 def _counts_with_gaps(texts: Sequence[str]) -> bool:
-    """Whether the cells are letters and a number that grows, H1, H2, H5, ..."""
-    found = [re.fullmatch(r"(.*[^\W\d].*?)(\d+)", text.strip()) for text in texts]
+    """Whether the cells are letters and a number that grows, H1, H2, H5, ..., or numbers that mostly grow by one."""
+    found = [re.fullmatch(r"(.*?)(\d+)", text.strip()) for text in texts]
     if len(texts) < 3 or not all(found):
         return False
     pairs = [(match[1], int(match[2])) for match in found if match]
-    return all(a[0] == b[0] and b[1] > a[1] for a, b in pairwise(pairs))
+    steps = [b[1] - a[1] for a, b in pairwise(pairs)]
+    named = any(letter.isalpha() for letter in pairs[0][0])
+    grows = len({pair[0] for pair in pairs}) == 1 and min(steps) > 0
+    return grows and (named or (not pairs[0][0] and 2 * steps.count(1) >= len(steps)))
 
 
 def _spread_of(name: str, sheet: Sheet) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -109,8 +110,8 @@ def read_told(value: object, read: Callable[[str], object] = typed.parse) -> flo
     if not isinstance(value, str):
         return value if isinstance(value, Normal | Censored) else read_outcome(value)
     word = value.strip().lower()
-    if word in FAILED_WORDS or word in PENDING_WORDS:
-        return FAILED if word in FAILED_WORDS else None
+    if says_failed(word) or word in PENDING_WORDS:
+        return None if word in PENDING_WORDS else FAILED
     try:
         told = read(value)
     except CellError as error:
@@ -147,7 +148,17 @@ def read_exclude(value: object) -> bool:
 
 def is_failed(value: object) -> bool:
     """Whether a cell of an outcome says that the experiment failed."""
-    return isinstance(value, str) and value.strip().lower() in FAILED_WORDS
+    return isinstance(value, str) and says_failed(value)
+
+
+def says_failed(text: str) -> bool:
+    """Whether a text says that an experiment failed: `failed`, `FAIL - leaked`, `failed (crack)`.
+
+    >>> says_failed("failed: leak"), says_failed("failsafe")
+    (True, False)
+    """
+    word = text.strip().casefold()
+    return word in FAILED_WORDS or re.split(r"\s*[-–:;,(]", word, maxsplit=1)[0] in FAILED_WORDS
 
 
 def read_columns(

@@ -51,12 +51,16 @@ _JOINED = re.compile(
 _DASH = re.compile(r"^[–—‒](?=\d)")  # typed for a minus sign
 _CONCISE = re.compile(r"\((\d+)\)\s*")
 _BRACKETED = re.compile(r"\(([^()]*(?:±|\+/?-)[^()]*)\)\s*(\S*)")
+_SPREAD_APART = re.compile(r"\(\s*((?:±|\+/?-)[^()]*?)\s*\)")  # 325 (±12)
+_CHARGE_RATE = re.compile(r"C\s?/\s?(?P<hours>\d+(?:[.,]\d+)?)|(?P<rate>.*?)\s?C")
 _DATE = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(?: \d\d:\d\d.*)?|\d{1,2}[-. ][A-Za-zäé]{3,4}\.?|[A-Za-zäé]{3,4}[-. ]\d{1,2}"
 )
 _ROOM = re.compile(
     r"r\.? ?t\.?|t\.? ?a\.?|room ?temp(?:erature|\.)?|raumtemp(?:eratur|\.)?|ambient|ambiante|ambiente|"
-    r"t(?:emp(?:érature|eratura)?)?\.? ?amb(?:iante|iente)?\.?",
+    r"t(?:emp(?:érature|eratura)?)?\.? ?amb(?:iante|iente)?\.?|室温|常温|상온|실온|kamertemp(?:eratuur|\.)?|k\.?t\.?|"
+    r"rumstemp(?:eratur|\.)?|romtemp(?:eratur|\.)?|stuetemp(?:eratur|\.)?|huoneenlämpö|pokojov[áa] teplota|"
+    r"temp(?:eratura|\.)? pokojowa|oda sıcaklığı|комн(?:атная|\.)?",
     re.IGNORECASE,
 )
 _NIGHT = re.compile(
@@ -157,6 +161,7 @@ def read(text: str, marks: Marks = STRICT, unit: str = "") -> Reading:
     clean = _DASH.sub("-", clean)
     if bracketed := _BRACKETED.fullmatch(clean):
         clean = f"{bracketed[1]} {bracketed[2]}".rstrip()
+    clean = _SPREAD_APART.sub(r"\1", clean)
     try:
         found = _read(clean, marks, unit)
     except CellError as error:
@@ -175,6 +180,13 @@ def _read(clean: str, marks: Marks, unit: str) -> Reading | None:
     if named and named.kind == "time" and _NIGHT.fullmatch(clean):
         factor, _ = units.scale("h", unit)
         return Reading(Interval(_converted(NIGHT.low, factor, 0.0), _converted(NIGHT.high, factor, 0.0)), RANGE)
+    if unit == units.CHARGE_RATE and (charge := _CHARGE_RATE.fullmatch(clean)):  # C/2 is half a charge an hour
+        hours = charge["hours"]
+        found = _read(hours or charge["rate"], marks, "")
+        if found is None or found.unit or not (hours is None or isinstance(found.value, float | int)):
+            return None
+        value = 1 / found.value if hours is not None and isinstance(found.value, float) else found.value
+        return Reading(value, UNIT if hours is None else CONVERTED, "C")
     marked = _FOOTNOTE.search(clean)
     if marked:
         found = _read(clean[: marked.start()], marks, unit)
@@ -319,6 +331,8 @@ def _hint(clean: str) -> str:
         return ": is it a date that a spreadsheet has made of a number or an interval?"
     if re.fullmatch(r"<\s*(lod|loq|dl|ld|nwg|bg|mdl)|bdl|b\.d\.l\.|n\.n\.|traces?|spuren", clean, re.IGNORECASE):
         return ": write the limit, such as <0.01"
+    if re.fullmatch(r"[\d.,]+\s*[/;&]\s*[\d.,]+", clean):
+        return ": are they two values? Then write their mean, with its standard error as in 59.5±1.5, or a row for each"
     if _ROOM.fullmatch(clean):
         return ": say the unit of the column, or write 18..25"
     if _NIGHT.fullmatch(clean):

@@ -25,7 +25,8 @@ _KINDS: dict[str, dict[str, float]] = {
         "hodin|hodina|hodiny|saat|ч|час|часа|часов|小时|小時|時間|시간": 3600.0,
         "d|day|days|tag|tage|jour|jours|día|días|dia|dias|j|gg|giorni|giorno|dni|dagen|dag|dagar|dage|gün|сут|дней|"
         "天|日|일": 86400.0,
-        "wk|week|weeks|woche|wochen|semaine|semaines|semana|semanas": 604800.0,
+        "wk|wks|week|weeks|woche|wochen|semaine|semaines|semana|semanas|weken|wkn|veckor|uger|uker|settimane": 604800.0,
+        "month|months|monat|monate|mois|mes|meses|mesi|mnd|maanden|månader|måneder|miesiące|мес|月": 2629746.0,
     },
     "temperature": {"K|kelvin": 1.0, "°C|C|degC|deg C|celsius|grad C|Grad": 1.0, "°F|F|degF|fahrenheit": 5 / 9},
     "mass": {
@@ -96,6 +97,7 @@ _KINDS: dict[str, dict[str, float]] = {
     "decibels": {"dB": 1.0},
     "rate of pump": {"gpm": 1.0},
 }  # fmt: skip
+CHARGE_RATE = "C-rate"  # charges or discharges an hour, of a battery
 _CURRENCIES = ("dollars", "euros", "pounds", "francs", "yen")
 _ZERO = {"K": 0.0, "°C": 273.15, "°F": 459.67 * 5 / 9}  # where each scale of temperature begins, in kelvin
 _NO_UNIT = frozenset({"", "-", "–", "—", "a.u.", "au", "arb. u.", "dimensionless", "none", "n/a"})
@@ -232,6 +234,8 @@ def in_header(name: str) -> str:
     ('°C', 'min', 'bar', '%')
     """
     plain = name.translate(_SPELLING).strip()
+    if re.fullmatch(r"(?:.*[\s_(])?C[ -]?rate[)]?|.*\brate [(\[]C[)\]]", plain, re.IGNORECASE):
+        return CHARGE_RATE
     bracket, spoken, suffix, over = (pattern.fullmatch(plain) for pattern in _HEADER)
     if bracket and (text := normalized(bracket["unit"])) and not is_none(text):
         return _CLOCK.get(text.lower(), text if find(text) or _like_a_unit(text) else "")
