@@ -570,7 +570,7 @@ def drawn_in(best, *, asked=10, outcomes=1):
     optimizer = Optimizer({"a": (0, 1), "b": (0, 1)}, objective=dict.fromkeys(names, "maximize"), seed=0)
     optimizer.tell(table)
     transform = optimizer.learned("y0")[1]
-    return transform.warp > 0 and not transform.from_best
+    return transform.warp > 0 and transform.origin != "best"
 
 
 def test_spikes_are_drawn_in_until_nothing_better_comes():

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,8 @@ def test_more_experiments_gain_more_and_nothing_is_gained_beyond_what_is_possibl
     fit = optimizer._learn()
     places = [torch.rand(2, generator=torch.Generator().manual_seed(i), dtype=torch.float64) for i in range(4)]
     best = float(fit.table.outcomes.max())
-    assert expected_gains(fit, places, 0, (-math.inf, best - 1)).max() == 0
+    full = replace(fit, table=replace(fit.table, bounds=((-math.inf, best - 1),)))
+    assert expected_gains(full, places, 0).max() == 0
 
 
 def test_a_search_that_has_found_its_maximum_is_told_to_stop():
@@ -147,3 +149,18 @@ def test_the_spread_leaves_outliers_out():
 def test_what_is_as_good_as_the_best_is_no_improvement():
     assert since_improvement(np.array([1.0, 5.0, 2.0, 5.01, 3.0]), 10.0) == 3
     assert since_improvement(np.array([1.0, 5.0, 2.0, 5.1, 3.0]), 10.0) == 1
+
+
+def test_a_model_that_is_told_the_range_predicts_better_near_its_ends():
+    """A purity between 0 and 100 %, near one of them in most of the space."""
+
+    def purity(frame):
+        return 100 / (1 + np.exp(-12 * (frame["a"] - 0.5) - 4 * (frame["b"] - 0.4)))
+
+    new = np.random.default_rng(1).random((200, 2))
+    truth = purity(pd.DataFrame(new, columns=["a", "b"]))
+    errors = [
+        np.abs(told(purity, goal=Objective("y", range=ends)).expected(new)[0] - truth).mean()
+        for ends in (None, (0, 100))
+    ]
+    assert errors[1] < 0.5 * errors[0]

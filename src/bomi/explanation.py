@@ -48,7 +48,8 @@ def influence_of_rows(fit: Fit, outcome: int, point: Tensor) -> tuple[Tensor, Te
         change = model.influence(point).mean(0)
     known = (~torch.atleast_2d(worlds.targets)[outcome].isnan()).nonzero()[:, 0]
     rows = known if worlds.rows is None else worlds.rows[known]
-    return rows, transform.to_outcomes(mean) - transform.to_outcomes(mean - change)
+    here, without = (transform.to_outcomes(one).clamp(*fit.table.ranges[outcome]) for one in (mean, mean - change))
+    return rows, here - without
 
 
 def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
@@ -59,7 +60,7 @@ def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
     for some in torch.arange(len(fit.draws.inputs)).split(AT_ONCE):
         with torch.no_grad():
             found.append(fit.models_of(fit.draws.select(some))[outcome].moments(point[None])[0][:, 0])
-    return fit.transforms[outcome].to_outcomes(torch.cat(found))
+    return fit.transforms[outcome].to_outcomes(torch.cat(found)).clamp(*fit.table.ranges[outcome])
 
 
 def chance_to_beat_the_best(fit: Fit, points: Tensor) -> Tensor:

@@ -203,6 +203,7 @@ def table_of(space: Space, objectives: Sequence[Objective], observations: Observ
         aims=tuple(one.target for one in objectives),
         keys=observations.tried_keys,
         limits=_limits(rows, objectives) if any(row.censored for row in rows) else None,
+        bounds=tuple(one.signed_bounds for one in objectives),
     )
 
 

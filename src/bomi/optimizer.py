@@ -727,6 +727,7 @@ class Optimizer:
             else:
                 j = doubt.column - len(self.space)
                 told = fit.transforms[j].to_outcomes(torch.tensor(doubt.likely, dtype=torch.float64))
+                told = told.clamp(*fit.table.ranges[j])
                 recorded, likely = row.outcomes.get(name), self.objectives[j].sign * float(told)
             found.append((number, name, recorded, likely, doubt.probability))
         return pd.DataFrame(found, columns=["row", "column", "recorded", "likely", "probability"])

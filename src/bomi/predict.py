@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 import torch
 
 from bomi.data.objectives import Objective
-from bomi.impute.transform import within
 from bomi.learning import Fit
 from bomi.model.execution import Execution
 from bomi.results import AsDone
@@ -32,12 +31,9 @@ def predictions(
         expected = outlook.expected(outlook.places(points))
     found = {}
     for objective, one, transform in zip(objectives, expected, fit.transforms, strict=True):
-        mean, sd = transform.to_prediction(one.mean, one.variance.sqrt())
-        mean = objective.sign * mean
-        if objective.range is not None:
-            mean, sd = within(mean, sd, *objective.range)
+        mean, sd = transform.to_prediction(one.mean, one.variance.sqrt(), objective.signed_bounds)
         part = sd * (one.execution / one.variance).sqrt()
-        columns = (column.tolist() for column in (mean, sd, part))
+        columns = (column.tolist() for column in (objective.sign * mean, sd, part))
         found[objective.name] = [AsDone(*each) for each in zip(*columns, strict=True)]
     return found
 

@@ -10,7 +10,6 @@ a second outcome of a row, is how much better the best choice among some good po
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -32,10 +31,6 @@ AS_GOOD = 0.005  # of the outcomes' spread: what differs by less is as good
 SAMPLES = 512  # of the outcomes at chosen points, in each world
 
 
-Bounds = tuple[float, float]  # between which an outcome lies by its nature; negated where less is better
-ANY: Bounds = (-math.inf, math.inf)
-
-
 def prospects_of(
     fit: Fit,
     objective: Objective,
@@ -51,15 +46,13 @@ def prospects_of(
 
     places: k times (d,); best: the recommended place (d,); numbers: of the rows of the table
     """
-    ends = sorted(objective.sign * end for end in objective.bounds)
-    bounds = ends[0], ends[1]
-    gains = expected_gains(fit, places, seed, bounds)
+    gains = expected_gains(fit, places, seed)
     words = {name: not isinstance(p, Real | Integer) for name, p in fit.table.space.parameters.items()}
     promising = torch.cat([best[None], fit.good_rows]).unique(dim=0)
-    worth = gains_of_looking_up(fit, gaps, promising, words, bounds)
+    worth = gains_of_looking_up(fit, gaps, promising, words)
     gap = max(zip(gaps, worth, strict=True), key=lambda pair: pair[1]) if worth else None
     rows = best_complete_rows(fit)
-    repeated = gains_of_repeating(fit, torch.cat([fit.table.inputs[rows], best[None]]), bounds)[:-1]
+    repeated = gains_of_repeating(fit, torch.cat([fit.table.inputs[rows], best[None]]))[:-1]
     known = ~fit.table.outcomes[0].isnan()
     outcomes: Array = objective.sign * fit.table.outcomes[0, known].numpy()
     spread = spread_of(outcomes)
@@ -76,7 +69,7 @@ def prospects_of(
     )
 
 
-def expected_gains(fit: Fit, places: Sequence[Tensor], seed: int, bounds: Bounds = ANY) -> Array:
+def expected_gains(fit: Fit, places: Sequence[Tensor], seed: int) -> Array:
     """How much better the best of the only outcome is expected to become by the first 1, 2, ... of some experiments.
 
     In the outcome's unit.  k times (d,) -> (k,)
@@ -87,25 +80,23 @@ def expected_gains(fit: Fit, places: Sequence[Tensor], seed: int, bounds: Bounds
         joint = model.posterior(torch.stack(list(places))).distribution  # batch Q, event k
         luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
         drawn = joint.mean + (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)  # (S, Q, k)
-        before = _merit(fit, fit.outlook.tried[..., 0].amax(-1), aim, bounds, own=True)  # (Q,)
-        found = (_merit(fit, drawn, aim, bounds) - before[:, None]).clamp_min(0)
+        before = _merit(fit, fit.outlook.tried[..., 0].amax(-1), aim, own=True)  # (Q,)
+        found = (_merit(fit, drawn, aim) - before[:, None]).clamp_min(0)
     if fit.outlook.success is not None:
         found = found * fit.outlook.success.log_chance(torch.stack(list(places))).exp().mean(0)
     return found.cummax(-1).values.mean((0, 1)).numpy()
 
 
-def _merit(fit: Fit, targets: Tensor, aim: float | None, bounds: Bounds, *, own: bool = False) -> Tensor:
+def _merit(fit: Fit, targets: Tensor, aim: float | None, *, own: bool = False) -> Tensor:
     """How good outcomes are, in their unit; `own`: given as merits on the model's scale."""
     (transform,) = fit.transforms
-    outcomes = transform.to_outcomes(aim + targets if own and aim is not None else targets).clamp(*bounds)
+    outcomes = transform.to_outcomes(aim + targets if own and aim is not None else targets).clamp(*fit.table.ranges[0])
     if aim is None:
         return outcomes
     return -(outcomes - transform.to_outcomes(torch.tensor(aim, dtype=torch.float64))).abs()
 
 
-def gains_of_looking_up(
-    fit: Fit, gaps: Sequence[GapDraws], points: Tensor, words: Mapping[str, bool], bounds: Bounds = ANY
-) -> list[float]:
+def gains_of_looking_up(fit: Fit, gaps: Sequence[GapDraws], points: Tensor, words: Mapping[str, bool]) -> list[float]:
     """The value of knowing each gap, in the outcome's unit; none of a large table or a method without draws.
 
     points: (m, d); words: by parameter, whether its values are
@@ -117,7 +108,7 @@ def gains_of_looking_up(
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         with torch.no_grad():
             mean = fit.models_of(draws.select(some))[0].moments(points)[0]
-        found.append(_merit(fit, mean, fit.aims[0], bounds))
+        found.append(_merit(fit, mean, fit.aims[0]))
     merits = torch.cat(found).numpy()  # (M, m)
     best = merits.mean(0).max()
     return [
@@ -128,7 +119,7 @@ def gains_of_looking_up(
     ]
 
 
-def gains_of_repeating(fit: Fit, points: Tensor, bounds: Bounds = ANY) -> Array:
+def gains_of_repeating(fit: Fit, points: Tensor) -> Array:
     """The value of a second outcome at each of some points, for the choice among all of them.  (m, d) -> (m,)"""
     (model,), (aim,) = fit.models, fit.aims
     z = torch.special.ndtri((torch.arange(64, dtype=torch.float64) + 0.5) / 64)
@@ -140,8 +131,8 @@ def gains_of_repeating(fit: Fit, points: Tensor, bounds: Bounds = ANY) -> Array:
             covariance / (covariance.diagonal() + noise).sqrt()
         )  # column r: how far a repeat of r may move each point
         moved = mean[:, None, None] + step.unsqueeze(-1) * z  # (m, m, 64)
-        best = _merit(fit, mean, aim, bounds).max()
-        gain = _merit(fit, moved, aim, bounds).amax(0).mean(-1) - best
+        best = _merit(fit, mean, aim).max()
+        gain = _merit(fit, moved, aim).amax(0).mean(-1) - best
     return gain.clamp_min(0).numpy()
 
 

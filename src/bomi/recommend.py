@@ -163,5 +163,6 @@ def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
             with torch.no_grad():
                 merits = acquisition.merit(model.moments(points)[0], aim).amax(-1)
             # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
-            found[j].append(fit.transforms[j].to_outcomes(merits if aim is None else aim - merits))
+            told = fit.transforms[j].to_outcomes(merits if aim is None else aim - merits)
+            found[j].append(told.clamp(*fit.table.ranges[j]))
     return [torch.cat(parts) for parts in found]

@@ -16,7 +16,7 @@ from bomi.space import Space
 SPACE = Space({"a": (0, 1), "b": (0, 1)})
 NAN = math.nan
 IDENTITY = (Transform(),)
-WARPED = Transform(warp=1.0, from_best=True)
+WARPED = Transform(warp=1.0, origin="best")
 
 
 def rng(seed=0):
@@ -162,7 +162,9 @@ def test_a_transform_is_chosen_by_one_world_after_another_and_spares_the_best_wh
     monkeypatch.setattr(
         policy,
         "choose_transform",
-        lambda outcomes, aim, inputs, space, *, keep_upper_tail: seen.append((inputs, keep_upper_tail)) or Transform(),
+        lambda outcomes, aim, inputs, space, *, keep_upper_tail, ends: (
+            seen.append((inputs, keep_upper_tail)) or Transform()
+        ),
     )
     table = table_of(7, 2)
     worlds = torch.stack([torch.full((7, 2), float(q), dtype=torch.float64) for q in range(3)])

@@ -47,7 +47,7 @@ def test_one_heavy_tail_of_bad_outcomes_is_drawn_in_from_the_best():
     outcomes = -torch.exp(-3 * tame(places()))
     transform = scaled(outcomes, places())
     assert transform.warp > 0
-    assert transform.from_best
+    assert transform.origin == "best"
     assert transform.center == float(outcomes.max())
     near_best = outcomes.topk(2).values
     plain = (near_best - outcomes.mean()) / outcomes.std()
@@ -59,7 +59,7 @@ def test_two_heavy_tails_are_drawn_in_around_the_median():
     outcomes = torch.sinh(4 * (inner - inner.median()))
     transform = scaled(outcomes, places())
     assert transform.warp >= 1
-    assert not transform.from_best
+    assert transform.origin != "best"
     assert transform.center == pytest.approx(float(outcomes.median()))
     assert transform.to_targets(outcomes).abs().max() < 5
 
@@ -69,7 +69,7 @@ def test_where_nothing_better_comes_the_upper_tail_is_left_as_it_is():
     both = torch.sinh(4 * (inner - inner.median()))
     assert scaled(both, places(), keep_upper_tail=False).warp > 0
     transform = scaled(both, places(), keep_upper_tail=True)
-    assert transform.from_best or transform.warp == 0
+    assert transform.origin == "best" or transform.warp == 0
     upper = torch.exp(4 * inner)
     assert scaled(upper, places(), keep_upper_tail=False).warp > 0
     assert scaled(upper, places(), keep_upper_tail=True).warp == 0
@@ -84,6 +84,42 @@ def test_outcomes_are_warped_around_a_target():
     assert transform.center == 7.0
 
 
+def test_outcomes_near_the_ends_of_their_range_are_spread_out():
+    inner = tame(places())
+    outcomes = 100 * torch.sigmoid(3 * (inner - inner.median()))
+    transform = scaled(outcomes, places(), ends=(0.0, 100.0))
+    assert transform.origin == "range"
+    assert transform.half * transform.unit == pytest.approx(50)
+    assert scaled(outcomes, places()).origin != "range"  # nobody has said so
+    small = torch.exp(inner)
+    from_zero = scaled(small, places(), ends=(0.0, math.inf))
+    assert (from_zero.origin, from_zero.center, from_zero.half) == ("range", 0.0, 0.0)
+    kept = same_transform(small[:40], None, from_zero, (0.0, math.inf))
+    assert kept.shape == from_zero.shape
+
+
+def test_outcomes_that_are_cut_off_at_an_end_are_not_spread_out_there():
+    inner = 40 * (tame(places()) - tame(places()).median())
+    cut = inner.clamp_min(0)
+    assert (cut == 0).double().mean() > 0.1
+    assert scaled(cut, places(), ends=(0.0, math.inf)).origin != "range"
+
+
+def test_a_range_far_away_changes_nothing():
+    outcomes = 300 + 20 * tame(places())
+    assert scaled(outcomes, places(), ends=(0.0, 1000.0)) == scaled(outcomes, places())
+
+
+def test_where_nothing_better_comes_a_range_keeps_the_best_apart():
+    """A logit near 100 does; the logarithm of outcomes above 0 does not."""
+    inner = tame(places())
+    upper = torch.exp(4 * inner)
+    assert scaled(upper, places(), ends=(0.0, math.inf)).origin == "range"
+    assert scaled(upper, places(), ends=(0.0, math.inf), keep_upper_tail=True).warp == 0
+    full = 100 * torch.sigmoid(3 * (inner - inner.median()) + 2)
+    assert scaled(full, places(), ends=(0.0, 100.0), keep_upper_tail=True).origin == "range"
+
+
 def test_rows_without_a_place_have_no_say():
     x = places()
     nowhere = torch.full_like(x, torch.nan)
@@ -95,7 +131,7 @@ def test_rows_without_a_place_have_no_say():
 def test_a_warp_is_kept_if_so_wished():
     outcomes = -torch.exp(-3 * tame(places()))
     kept = same_transform(outcomes, None, Transform(warp=0.3))
-    assert (kept.warp, kept.from_best) == (0.3, False)
+    assert kept.shape == (0.3, "middle")
     assert kept.to_targets(outcomes).std(correction=0) == pytest.approx(1)
     assert same_transform(torch.full((5,), 2.0, dtype=torch.float64), None, Transform(warp=3.0)).warp == 0
 

@@ -119,5 +119,6 @@ def _functions(optimizer: Optimizer, places: Array, outcome: str | None) -> Arra
             L = robust_cholesky(found.covariance_matrix[0])
             luck = torch.randn(len(places), FUNCTIONS // len(chosen), generator=rng, dtype=torch.float64)
             drawn.append(found.mean[0] + (L @ luck).mT)
-    found_all: Array = transform.to_outcomes(torch.cat(drawn)).numpy()
+    objective = next(one for one in optimizer.objectives if outcome in (None, one.name))
+    found_all: Array = transform.to_outcomes(torch.cat(drawn)).clamp(*objective.signed_bounds).numpy()
     return found_all

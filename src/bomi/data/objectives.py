@@ -88,6 +88,12 @@ class Objective:
         """What makes more of the outcome better: -1 where less is."""
         return -1.0 if self.goal == MINIMIZE else 1.0
 
+    @property
+    def signed_bounds(self) -> tuple[float, float]:
+        """The same, negated where less is better."""
+        low, high = sorted(self.sign * end for end in self.bounds)
+        return low, high
+
     def merit(self, outcome: float) -> float:
         """How good an outcome is, larger is better: the outcome, its negative, or that of its distance to the target.
 

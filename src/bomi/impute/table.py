@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from bomi.data.observations import Row, members_of
-from bomi.impute.transform import Transform
+from bomi.impute.transform import ANYWHERE, Ends, Transform
 from bomi.space import Categorical, Ordinal, Parameter, Space
 from bomi.space.cells import Cell, Interval, Known, Normal, Uncertain
 
@@ -51,6 +51,7 @@ class Table:
     keys: tuple[int, ...] = ()  # of the rows in the observations
     limits: Tensor | None = None  # (2, m, n) ends between which a censored target lies, infinite for others
     groups: Tensor | None = None  # (n, p) of a gap that shares its value with others: their number; -1 for others
+    bounds: tuple[Ends, ...] = ()  # of each outcome, as told: between which it lies by its nature; none: anywhere
     drawn: Tensor | None = None  # (m Q, n) the targets of each world, where it has drawn those that are censored
 
     @classmethod
@@ -65,6 +66,7 @@ class Table:
         aims: tuple[float | None, ...] = (None,),
         keys: Sequence[int] | None = None,
         limits: Tensor | None = None,
+        bounds: tuple[Ends, ...] = (),
     ) -> Table:
         """The rows' inputs beside their targets."""
         inputs = np.full((len(rows), space.dim), np.nan)
@@ -94,6 +96,7 @@ class Table:
             tuple(range(len(rows)) if keys is None else keys),
             limits,
             groups,
+            bounds,
         )
 
     def __len__(self) -> int:
@@ -104,6 +107,11 @@ class Table:
         """The targets as a matrix, one line for each outcome.  (m, n)"""
         targets: Tensor = torch.atleast_2d(self.targets)
         return targets
+
+    @property
+    def ranges(self) -> tuple[Ends, ...]:
+        """Between which values each outcome lies by its nature, larger is better."""
+        return self.bounds or (ANYWHERE,) * len(self.outcomes)
 
     @cached_property
     def gaps(self) -> Tensor:

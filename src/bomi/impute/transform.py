@@ -1,22 +1,33 @@
 """The outcome transform: from outcomes to the targets that a model learns, and back.
 
-z = (outcome - center) / unit          w(z) = asinh(warp z) / warp, or z itself for a warp of 0
-target = (w(z) - shift) / scale
+z = (outcome - center) / unit          target = (w(z) - shift) / scale
+w(z) = z                                                               for a warp b of 0
+w(z) = asinh(b z) / b                                                  draws in what is far from the center
+w(z) = (asinh(b (z + half)) + asinh(b (z - half))) / 2b                spreads what is near the ends of a range
+
+The last is the one before where half is 0. Between the ends it is a logit that begins to be straight at a distance of
+1 / b from them, so that an outcome may lie on an end, or beyond it by its noise. It has an inverse in closed form:
+b z = sinh(b w) sqrt(1 + (b half / cosh(b w))^2).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 
+Ends: TypeAlias = tuple[float, float]  # between which an outcome lies by its nature, larger is better
+ANYWHERE: Ends = (-math.inf, math.inf)
+MIDDLE, BEST, RANGE = "middle", "best", "range"  # whence outcomes are warped: median or aim, the best, the ends
+
 
 @dataclass(frozen=True)
 class Transform:
-    """targets = (w(z) - shift) / scale. A warp of 0 is the identity; a larger one draws in the tails.
+    """targets = (w(z) - shift) / scale. A warp of 0 is the identity; a larger one draws in what is far from the origin.
 
     Outcomes are negated beforehand if less is better.
     """
@@ -26,34 +37,53 @@ class Transform:
     center: float = 0.0
     unit: float = 1.0
     warp: float = 0.0
-    from_best: bool = False  # whether the center is the best outcome
+    half: float = 0.0  # half the width of a range with two ends, in units
+    origin: str = MIDDLE  # what the center is
 
     @property
-    def shape(self) -> tuple[float, bool]:
+    def shape(self) -> tuple[float, str]:
         """What two transforms share that warp alike, whatever the outcomes they were made for."""
-        return self.warp, self.from_best
+        return self.warp, self.origin
 
     def to_targets(self, outcomes: Tensor) -> Tensor:
         """Outcomes, larger is better, as targets."""
-        z = (outcomes - self.center) / self.unit
-        return ((torch.asinh(self.warp * z) / self.warp if self.warp else z) - self.shift) / self.scale
+        return (self.warped((outcomes - self.center) / self.unit) - self.shift) / self.scale
+
+    def warped(self, z: Tensor) -> Tensor:
+        """w(z)."""
+        if not self.warp:
+            return z
+        b, h = self.warp, self.half
+        return torch.asinh(b * z) / b if not h else (torch.asinh(b * (z + h)) + torch.asinh(b * (z - h))) / (2 * b)
 
     def to_outcomes(self, targets: Tensor) -> Tensor:
         """Targets as outcomes, larger is better."""
         w = targets * self.scale + self.shift
         if self.warp:
             most = 700 - max(np.log(self.unit), 0.0)  # what the largest number can hold
-            w = torch.sinh((self.warp * w).clamp(-most, most)) / self.warp
+            inner = (self.warp * w).clamp(-most, most)
+            w = torch.sinh(inner) / self.warp
+            if self.half:
+                w = w * torch.hypot(torch.ones_like(w), self.warp * self.half / torch.cosh(inner))
         return w * self.unit + self.center
 
     def slope(self, outcomes: Tensor) -> Tensor:
         """d target / d outcome: what turns a small error of one into that of the other."""
         z = (outcomes - self.center) / self.unit
-        return 1 / (torch.hypot(self.warp * z, torch.ones_like(z)) * self.unit * self.scale)
+        ends = (z,) if not self.half else (z + self.half, z - self.half)
+        parts = [1 / torch.hypot(self.warp * end, torch.ones_like(end)) for end in ends]
+        return torch.stack(parts).mean(0) / (self.unit * self.scale)
 
-    def to_prediction(self, mean: Tensor, sd: Tensor) -> tuple[Tensor, Tensor]:
-        """A prediction of the target as one of the outcome: its middle, and half the width of one sd to either side."""
-        return self.to_outcomes(mean), (self.to_outcomes(mean + sd) - self.to_outcomes(mean - sd)) / 2
+    def to_prediction(self, mean: Tensor, sd: Tensor, ends: Ends = ANYWHERE) -> tuple[Tensor, Tensor]:
+        """A prediction of the target as one of the outcome: its middle, and half the width of one sd to either side.
+
+        What would lie beyond the ends of the outcome's range lies on them.
+        """
+        low, middle, high = (self.to_outcomes(mean + side * sd) for side in (-1, 0, 1))
+        if ends != ANYWHERE and not self.warp:
+            return within(middle, (high - low) / 2, *ends)
+        low, middle, high = (one.clamp(*ends) for one in (low, middle, high))
+        return middle, (high - low) / 2
 
 
 def within(mean: Tensor, sd: Tensor, low: float, high: float) -> tuple[Tensor, Tensor]:

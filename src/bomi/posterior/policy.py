@@ -23,16 +23,18 @@ def choose_transforms(table: Table, worlds: Tensor | None = None) -> tuple[Trans
     if worlds is not None:
         inputs = torch.where(inputs.isnan(), worlds[len(table) % len(worlds)], inputs)
     found = []
-    for outcomes, aim, wrong in zip(table.outcomes, table.aims, table.wrong, strict=True):
+    for outcomes, aim, ends, wrong in zip(table.outcomes, table.aims, table.ranges, table.wrong, strict=True):
         known = ~outcomes.isnan() & ~wrong
-        found.append(choose_transform(outcomes[known], aim, inputs[known], table.space, keep_upper_tail=table.stalled))
+        told = outcomes[known], aim, inputs[known], table.space
+        found.append(choose_transform(*told, keep_upper_tail=table.stalled, ends=ends))
     return tuple(found)
 
 
 def same_transforms(table: Table, like: Sequence[Transform]) -> tuple[Transform, ...]:
     """Transforms that warp a table's outcomes as others do those of the table before."""
-    each = zip(table.outcomes, table.aims, like, ~table.outcomes.isnan() & ~table.wrong, strict=True)
-    return tuple(same_transform(outcomes[known], aim, one) for outcomes, aim, one, known in each)
+    known = ~table.outcomes.isnan() & ~table.wrong
+    each = zip(table.outcomes, table.aims, like, table.ranges, known, strict=True)
+    return tuple(same_transform(outcomes[some], aim, one, ends) for outcomes, aim, one, ends, some in each)
 
 
 def alike(some: Sequence[Transform], others: Sequence[Transform]) -> bool:

@@ -1,10 +1,11 @@
 """Which outcome transform: how far heavy tails are drawn in.
 
-w(z) = asinh(b z) / b, from the median or from the best outcome. The more normal the outcomes are made, the better the
-best of them are told apart; so Box and Cox (1964) choose a power. But the rows of an optimizer crowd near the best
-outcome and look heavy-tailed even where the function is tame, and warping destroys additivity. So a warp must also
-leave the outcomes explicable by the inputs, which is what a Gaussian process says of them (Snelson, Rasmussen,
-Ghahramani 2003):
+w(z) = asinh(b z) / b, from the median, from the best outcome, or from the ends of the range in which an outcome lies by
+its nature: a yield of 99 % differs from one of 97 % as one of 60 % does from one of 33 %. The more normal the outcomes
+are made, the better the best of them are told apart; so Box and Cox (1964) choose a power. But the rows of an optimizer
+crowd near the best outcome and look heavy-tailed even where the function is tame, and warping destroys additivity. So a
+warp must also leave the outcomes explicable by the inputs, which is what a Gaussian process says of them (Snelson,
+Rasmussen, Ghahramani 2003):
 
     log p(y) = log N(w(y); 0, K) + sum_i log w'(y_i),
 
@@ -17,13 +18,15 @@ others.
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bomi.impute.table import LARGE
-from bomi.impute.transform import Transform, span_or_size
+from bomi.impute.transform import ANYWHERE, BEST, MIDDLE, RANGE, Ends, Transform, span_or_size
 from bomi.model.fitting import STARTING_NOISES, Pairs, grid
 from bomi.model.kernels import AdditiveMatern, Kernel
 from bomi.space import Space
@@ -31,12 +34,19 @@ from bomi.space import Space
 WARPS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 MARGIN = 2.0  # how much more normal, in nats, warped outcomes must be
 SLACK = 4.0  # nats, by which a process may explain them worse
+PILED = 0.1  # share of outcomes on an end of their range: with more they are cut off there, and do not come near it
 NOISES = (1e-6, *STARTING_NOISES)
 NOISY = 1e-2  # the least of these that is called noise
 
 
 def choose_transform(
-    outcomes: Tensor, aim: float | None, inputs: Tensor, space: Space, *, keep_upper_tail: bool = False
+    outcomes: Tensor,
+    aim: float | None,
+    inputs: Tensor,
+    space: Space,
+    *,
+    keep_upper_tail: bool = False,
+    ends: Ends = ANYWHERE,
 ) -> Transform:
     """To mean 0 and standard deviation 1, heavy tails drawn in; constant outcomes to 0.
 
@@ -44,11 +54,11 @@ def choose_transform(
     warped around it, to both sides alike: what is nearer to it stays nearer.
 
     keep_upper_tail: drawn in, the best rows look like many others, and the search turns away from where a better one is
-    likely.
+    likely. ends: between which outcomes lie by their nature, larger is better.
     """
-    choices = _choices(outcomes, aim)
+    choices = _choices(outcomes, aim, ends)
     if keep_upper_tail and aim is None:
-        choices = [one for one in choices if one.from_best or not one.warp]
+        choices = [one for one in choices if one.slope(outcomes.max()) >= one.slope(outcomes.median())]
     placed = (~inputs.isnan().any(-1)).nonzero()[:, 0]
     if len(choices) == 1 or len(placed) < 2:
         return choices[0]
@@ -63,9 +73,9 @@ def choose_transform(
     return max(zip(normality, choices, explained, strict=True), key=lambda each: (each[2], each[0]))[1]
 
 
-def same_transform(outcomes: Tensor, aim: float | None, like: Transform) -> Transform:
+def same_transform(outcomes: Tensor, aim: float | None, like: Transform, ends: Ends = ANYWHERE) -> Transform:
     """The transform of other outcomes that warps as another does.  outcomes: (n,)"""
-    choices = _choices(outcomes, aim)
+    choices = _choices(outcomes, aim, ends)
     return next((one for one in choices if one.shape == like.shape), choices[0])
 
 
@@ -74,28 +84,34 @@ def _log_normality(transform: Transform, outcomes: Tensor) -> float:
     return float(transform.slope(outcomes).log().sum())  # targets have mean 0 and standard deviation 1 on every scale
 
 
-def _choices(outcomes: Tensor, aim: float | None) -> list[Transform]:
+def _choices(outcomes: Tensor, aim: float | None, ends: Ends) -> list[Transform]:
     """The identity, then the warps; only one if there is nothing to choose by.
 
     z is measured in units of the median absolute deviation. From the best outcome only one tail is drawn in, and what
-    is nearly best is kept apart.
+    is nearly best is kept apart; from the ends of a range, so is what is near them.
     """
     if len(outcomes) == 0:
         return [Transform()]
     middle = float(outcomes.median())
     away = (outcomes - middle).abs()
     unit = span_or_size(float(away.median()) or float(away.mean()), middle)
-    sides = (False, True) if aim is None else (False,)
+    centers = {MIDDLE: (middle if aim is None else aim, 0.0)}  # with half the width of a range
+    if aim is None:
+        centers[BEST] = float(outcomes.max()), 0.0
+        finite = [end for end in ends if math.isfinite(end)]
+        on_an_end = (outcomes <= ends[0]) | (outcomes >= ends[1])
+        if finite and float(on_an_end.double().mean()) <= PILED:
+            centers[RANGE] = sum(finite) / len(finite), (max(finite) - min(finite)) / 2 / unit
     found = []
-    for warp, from_best in ((0.0, False), *itertools.product(WARPS, sides)):
-        center = float(outcomes.max()) if from_best else middle if aim is None else aim
-        z = (outcomes - center) / unit
-        w = torch.asinh(warp * z) / warp if warp else z
+    for warp, origin in ((0.0, MIDDLE), *itertools.product(WARPS, centers)):
+        center, half = centers[origin]
+        plain = Transform(0.0, 1.0, center, unit, warp, half, origin)
+        w = plain.to_targets(outcomes)
         sd = float(w.std(correction=0))
         if sd < 1e-9:
             return [Transform(float(w.mean()), 1.0, center, unit)]
         if np.isfinite(sd):  # or else too weak a warp for such outliers
-            found.append(Transform(float(w.mean()), sd, center, unit, warp, from_best))
+            found.append(replace(plain, shift=float(w.mean()), scale=sd))
     return found
 
 
