@@ -88,7 +88,10 @@ def test_the_campaign_in_files_md_is_valid(tmp_path):
     path.write_text(text, encoding="utf-8")
     space = Campaign.read(path).space
     assert list(space.names) == ["temperature", "time", "passes", "quench", "humidity", "pressure", "solvent", "speed"]
-    assert [str(constraint) for constraint in space.constraints] == ["temperature + 20 pressure <= 500"]
+    assert [str(constraint) for constraint in space.constraints] == [
+        "temperature + 20 pressure <= 500",
+        "pressure / passes <= 8",
+    ]
 
 
 def test_the_saved_campaign_in_files_md_can_be_loaded(tmp_path):

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from bomi.data.objectives import Objective
 from bomi.errors import BomiError
 from bomi.results import Best, Front, Prediction, Suggestion, Validation
-from bomi.space import Categorical, Integer, Measured, Ordinal, Real, Space
+from bomi.space import Categorical, Integer, Linear, Measured, NonZero, Ordinal, Product, Real, Space
 from bomi.space.cells import Censored, Interval, Normal
-from bomi.space.linear import Linear
 
 if TYPE_CHECKING:
     from bomi.methods import METHODS, Method, method
@@ -36,11 +35,13 @@ __all__ = [
     "Linear",
     "Measured",
     "Method",
+    "NonZero",
     "Normal",
     "Objective",
     "Optimizer",
     "Ordinal",
     "Prediction",
+    "Product",
     "Real",
     "Space",
     "Suggestion",

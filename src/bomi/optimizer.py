@@ -6,6 +6,7 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
@@ -19,9 +20,9 @@ from bomi import propose, saving
 from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import read_candidates, read_given, read_places, read_settings
+from bomi.data.reading import read_candidates, read_given, read_names, read_places, read_settings
 from bomi.equipment import done_of, equipment_table, in_words
-from bomi.errors import BomiError, MethodError, SuggestionError, TableError, shown
+from bomi.errors import BomiError, MethodError, SpaceError, SuggestionError, TableError, shown
 from bomi.explanation import chance_to_beat_the_best, explained
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform
@@ -51,7 +52,7 @@ from bomi.saving import Saved
 from bomi.search import acquisition as scores
 from bomi.search.choices import Choices, Listed
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
-from bomi.space import RESERVED, TAKEN, Array, Space
+from bomi.space import RESERVED, TAKEN, Array, Space, cells
 from bomi.space.cells import Known
 from bomi.space.numbers import LARGEST, unwrapped, whole_number
 from bomi.threads import single_threaded
@@ -297,6 +298,7 @@ class Optimizer:
         count: int,
         *,
         given: Mapping[str, object] | None = ...,
+        same: Sequence[str] = ...,
         candidates: Candidates | None = ...,
         replacement: bool = ...,
     ) -> list[Suggestion]: ...
@@ -306,6 +308,7 @@ class Optimizer:
         count: int | None = None,
         *,
         given: Mapping[str, object] | None = None,
+        same: Sequence[str] = (),
         candidates: Candidates | None = None,
         replacement: bool = True,
     ) -> Suggestion | list[Suggestion]:
@@ -314,6 +317,8 @@ class Optimizer:
         Args:
             count: How many experiments to run side by side; left out, it is one.
             given: The values of parameters that are not to be chosen today, or are measured already, by name.
+            same: The parameters that have one value in all of these experiments, such as the temperature of the oven
+                that they share.
             candidates: A list to choose from: a table, or mappings of parameter to value. A blank is a gap. The
                 suggestion's `candidate` is its place in the list, from 0.
             replacement: False leaves out the candidates that have been tried already.
@@ -321,7 +326,7 @@ class Optimizer:
         Returns:
             A `Suggestion`; a list of them if `count` is given.
         """
-        choices = self._choices(given, candidates, replacement)
+        choices, shared = self._choices(given, candidates, replacement), read_names(self.space, same)
         if count is None:
             return self._ask(1, choices)[0]
         number = whole_number(count)
@@ -329,7 +334,24 @@ class Optimizer:
             raise BomiError(
                 f"the number of suggestions must be a whole number from 1 to {MOST}, but got {shown(count)}"
             )
-        return self._ask(number, choices)
+        if number == 1 or not shared:
+            return self._ask(number, choices)
+        return self._ask_alike(number, choices, shared, lambda more: self._choices(more, candidates, replacement))
+
+    def _ask_alike(
+        self, count: int, choices: Choices, same: Sequence[str], narrowed: Callable[[Mapping[str, object]], Choices]
+    ) -> list[Suggestion]:
+        """Experiments that share the values of some parameters: those of the best, and the others to go with them."""
+        beside = copy(self)  # nothing is pending here before all of them are found
+        first = beside._ask(1, choices)[0]
+        shared = {name: first[name] for name in same if name in first}
+        try:
+            others = beside._ask(count - 1, narrowed({**choices.given, **shared}))
+        except (SpaceError, SuggestionError) as error:
+            said = ", ".join(f"{name} = {cells.text(value)}" for name, value in shared.items())
+            raise SuggestionError(f"with {said} for all {count}: {error}") from None
+        self._observations, self._fit = beside._observations, beside._fit
+        return [first, *others]
 
     def _choices(self, given: object, candidates: object = None, replacement: object = True) -> Choices:
         """What there is to choose from."""

@@ -88,6 +88,7 @@ def suggest(
     *,
     count: int = 1,
     given: Mapping[str, object] | None = None,
+    same: Sequence[str] | None = None,
     candidates: Path | None = None,
     replacement: bool | None = None,
     append: bool = False,
@@ -96,7 +97,8 @@ def suggest(
 ) -> list[Advice]:
     """The next experiments; with `append` they are added to the table as pending rows.
 
-    They are chosen from a list if `candidates`, or the campaign, names a file.
+    They are chosen from a list if `candidates`, or the campaign, names a file, and share the values of what `same`, or
+    the campaign, names.
     While appending, the table is held from reading to writing: who asks at the same time gets other suggestions.
     """
     if append and not table.exists():
@@ -105,7 +107,7 @@ def suggest(
     with ExitStack() as stack:
         held: Ledger | None = stack.enter_context(ledger(table, known)) if append else None
         loaded = study(held.experiments if held else read_experiments(table, known), seed=seed)
-        advices = advise(loaded, count, done, given=given, candidates=candidates, replacement=replacement)
+        advices = advise(loaded, count, done, given=given, same=same, candidates=candidates, replacement=replacement)
         if held is None:
             return advices
         ids = held.append([advice.suggestion for advice in advices])
@@ -121,6 +123,7 @@ def advise(
     done: Callable[[int], None] = lambda number: None,
     *,
     given: Mapping[str, object] | None = None,
+    same: Sequence[str] | None = None,
     candidates: Path | None = None,
     replacement: bool | None = None,
 ) -> list[Advice]:
@@ -130,9 +133,11 @@ def advise(
     frame = _frame(library)
     expected, reason = _best(optimizer, given, frame), doubt(loaded)
     again = loaded.campaign.replacement if replacement is None else replacement
+    alike = loaded.campaign.same_in_batch if same is None else same
     numbers = loaded.experiments.numbers
     advices = []
-    for number, found in enumerate(optimizer.ask(count, given=given, candidates=frame, replacement=again), 1):
+    asked = optimizer.ask(count, given=given, same=alike, candidates=frame, replacement=again)
+    for number, found in enumerate(asked, 1):
         suggestion = found
         if library is not None and isinstance(found.candidate, int):
             suggestion = replace(found, candidate=library.labels[found.candidate])

@@ -447,3 +447,80 @@ def test_a_file_of_descriptors_that_cannot_be_used_is_one_line(tmp_path, content
     assert message in fault.message
     assert "\n" not in fault.message
     assert fault.places[0][:2] == ("parameters", "solvent")
+
+
+# --- products, ratios and counts -------------------------------------------------------------------------------------
+
+LIMITED = """
+[objective]
+name = "strength"
+
+[parameters]
+resin = {range = [0, 1]}
+chalk = {range = [0, 1]}
+glass = {range = [0, 1]}
+flow = {range = [1, 20]}
+hours = {range = [1, 20]}
+
+[[constraints]]
+terms = {resin = 1, chalk = 1, glass = 1}
+equals = 1
+
+[[constraints]]
+nonzero = ["chalk", "glass"]
+max = 1
+
+[[constraints]]
+product = {flow = 1, hours = 1}
+max = 100
+
+[[constraints]]
+product = {resin = 1, chalk = -1}
+min = 2
+"""
+
+
+def test_constraints_of_all_kinds_are_read_checked_and_written(tmp_path):
+    path = tmp_path / "campaign.toml"
+    path.write_text(LIMITED, encoding="utf-8")
+    campaign = Campaign.read(path)
+    assert [str(one) for one in campaign.space.constraints] == [
+        "resin + chalk + glass = 1",
+        "at most 1 of chalk, glass are not 0",
+        "flow * hours <= 100",
+        "resin / chalk >= 2",
+    ]
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+    table = tmp_path / "lab.csv"
+    rows = ["0.6,0.4,0,10,12,3", "0.8,0.1,0.1,5,5,4", "0.9,0.1,0,5,,5", "0.5,0,0.5,20,5,6", "0.7,0.1,0.2,,,7"]
+    table.write_text("\n".join(["resin,chalk,glass,flow,hours,strength", *rows]) + "\n", encoding="utf-8")
+    assert summarize(read_experiments(table, campaign)).broken == (
+        "row 2 breaks the constraint flow * hours <= 100: it has 120",
+        "row 2 breaks the constraint resin / chalk >= 2: it has 1.5",
+        "row 3 breaks the constraint at most 1 of chalk, glass are not 0: it has 2",
+        "row 6 breaks the constraint at most 1 of chalk, glass are not 0: it has 2",
+    )
+
+
+@pytest.mark.parametrize(
+    ("constraint", "message", "place"),
+    [
+        ("product = {flow = 1, our = 1}\nmax = 1", "product speak of 'our', which is no parameter", "our"),
+        ("product = 3\nmax = 1", "needs product = {a = 1, b = 2}, the power of each parameter", "product"),
+        ('nonzero = ["chalk", "glas"]\nmax = 1', "did you mean 'glass'", "glas"),
+        ('nonzero = ["chalk", "glass"]\nmin = 1', "a max alone", "min"),
+        ('nonzero = ["chalk", "glass"]', "`max` must be a whole number", "max"),
+        ('nonzero = ["flow", "glass"]\nmax = 1', "'flow', which cannot be 0", "flow"),
+        ('nonzero = ["chalk", "glass"]\nterms = {chalk = 1}\nmax = 1', "has one of terms, product, nonzero", "nonzero"),
+        ("product = {flow = 1, hours = 1}\nmax = 0.5", "flow * hours is at least 1", 4),
+    ],
+)
+def test_constraints_that_cannot_be_are_told_at_their_place(tmp_path, constraint, message, place):
+    path = tmp_path / "campaign.toml"
+    path.write_text(f"{LIMITED}\n[[constraints]]\n{constraint}\n", encoding="utf-8")
+    with pytest.raises(CampaignError) as caught:
+        Campaign.read(path)
+    (fault,) = caught.value.faults
+    assert message in fault.message
+    assert place in fault.places[0]

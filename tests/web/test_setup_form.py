@@ -129,9 +129,16 @@ def test_what_the_form_does_not_know_of_a_parameter_survives():
             "solvent": {"descriptors": "solvents.csv"},
             "base": {"descriptors": "bases.csv", "values": ["KOAc", "CsOAc"]},
         },
+        "constraints": [
+            {"nonzero": ["humid", "dry"], "max": 1},
+            {"product": {"flow": 1, "time": -1}, "min": 0.5, "max": 2},
+            {"terms": {"flow": 1, "time": 2}, "equals": 3},
+        ],
         "candidates": "library.csv",
         "replacement": False,
+        "same_in_batch": ["solvent"],
     }
     made = document_of(form_of(document), document)
     assert made["parameters"] == document["parameters"]
-    assert (made["candidates"], made["replacement"]) == ("library.csv", False)
+    assert made["constraints"] == document["constraints"]
+    assert (made["candidates"], made["replacement"], made["same_in_batch"]) == ("library.csv", False, ["solvent"])

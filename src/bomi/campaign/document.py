@@ -10,11 +10,24 @@ from typing import Any
 from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.writing import toml_value
 from bomi.data.objectives import GOALS, MAXIMIZE, TARGET, Objective
-from bomi.errors import MethodError, Place, SpaceError
+from bomi.data.reading import read_names
+from bomi.errors import MethodError, Place, SpaceError, TableError
 from bomi.names import check_method
-from bomi.space import IDENTITY, Categorical, Integer, Ordinal, Parameter, Real, Space, cells
+from bomi.space import (
+    IDENTITY,
+    Categorical,
+    Constraint,
+    Integer,
+    Linear,
+    NonZero,
+    Ordinal,
+    Parameter,
+    Product,
+    Real,
+    Space,
+    cells,
+)
 from bomi.space.cells import Known
-from bomi.space.linear import Linear
 from bomi.space.numbers import LARGEST
 
 TYPES = ("real", "integer", "categorical", "ordinal")
@@ -22,18 +35,20 @@ SCALES = ("linear", "log")
 ROLES = ("set", "measured")
 OUT_OF_BOUNDS = ("error", "keep")
 DECIMALS = (".", ",")
+KINDS = ("terms", "product", "nonzero")  # what a constraint limits
 DIGITS = 100  # decimals that a suggestion may have
 _KEYS = {
     "campaign": (
         *("objective", "objectives", "parameters", "constraints", "method"),
         *("out_of_bounds", "decimal", "unknown", "id", "sheet", "candidates", "replacement"),
+        "same_in_batch",
     ),
     "objective": ("name", "goal", "target", "unit", "range", "cost"),
     "one of objectives": ("goal", "target", "unit", "range", "cost"),
     "method": ("name",),
     "number": ("range", "type", "scale", "step", "decimals", "unit", "default", "blank", "same_within", "role"),
     "category": ("values", "type", "unit", "default", "blank", "same_within", "role", "descriptors"),
-    "constraint": ("terms", "min", "max", "equals"),
+    "constraint": ("terms", "product", "nonzero", "min", "max", "equals"),
 }
 _IN_THE_FILE: dict[str | int, Place] = {"low": ("range", 0), "high": ("range", 1), "log": ("scale",)}
 
@@ -52,6 +67,7 @@ class Meaning:
     sheet: str | None
     candidates: str | None
     replacement: bool
+    same_in_batch: tuple[str, ...]
 
 
 def meaning(document: Mapping[str, Any]) -> Meaning:
@@ -72,7 +88,7 @@ def meaning(document: Mapping[str, Any]) -> Meaning:
             space = Space(parameters, constraints=constraints)
             return Meaning(
                 space, objectives, method, outside, decimal or None, unknown, identity, sheet or None,
-                candidates or None, replacement,
+                candidates or None, replacement, _same(whole, space),
             )  # fmt: skip
         except SpaceError as error:
             whole.refuse(error)
@@ -192,6 +208,14 @@ def _replacement(whole: _Section) -> bool:
     return bool(value)
 
 
+def _same(whole: _Section, space: Space) -> tuple[str, ...]:
+    names = whole.keys.get("same_in_batch", [])
+    try:
+        return read_names(space, names)
+    except TableError as error:
+        raise SpaceError(str(error).replace("`same`", "same_in_batch"), ("same_in_batch",)) from None
+
+
 def _unknown(whole: _Section) -> tuple[str, ...]:
     words = whole.keys.get("unknown", [])
     if isinstance(words, list) and all(isinstance(word, str | int | float) for word in words):
@@ -262,7 +286,7 @@ def _parameter(section: _Section) -> Parameter:
     return Real(*bounds, step=step, **more)
 
 
-def _constraints(whole: _Section, parameters: Sequence[str]) -> list[Linear]:
+def _constraints(whole: _Section, parameters: Sequence[str]) -> list[Constraint]:
     listed = whole.keys.get("constraints", [])
     if not isinstance(listed, list):
         whole.fault(f"constraints must be sections [[constraints]], in double brackets, but got {_shown(listed)}")
@@ -279,20 +303,35 @@ def _constraints(whole: _Section, parameters: Sequence[str]) -> list[Linear]:
     return made
 
 
-def _constraint(section: _Section, parameters: Sequence[str]) -> Linear:
+def constraint_of(spec: Mapping[str, Any], parameters: Sequence[str]) -> Constraint:
+    """The constraint of a section alone; SpaceError if it is none."""
+    return _constraint(_Section((), spec, []), parameters)
+
+
+def _constraint(section: _Section, parameters: Sequence[str]) -> Constraint:
     """A constraint; keys that mean nothing are noted, values that cannot be are raised."""
     section.check_keys("constraint")
-    terms, limits = section.keys.get("terms"), {key: section.keys.get(key) for key in ("min", "max", "equals")}
-    if not isinstance(terms, Mapping) or not terms:
-        raise SpaceError(
-            f"needs terms = {{a = 1, b = 2}}, the coefficient of each parameter, but got {_shown(terms)}", ("terms",)
-        )
-    for name in terms:
-        if name not in parameters:
+    told = [key for key in KINDS if key in section.keys]
+    if len(told) > 1:
+        raise SpaceError(f"a constraint has one of {', '.join(KINDS)}, but got {' and '.join(told)}", (told[1],))
+    key = told[0] if told else "terms"
+    named, limits = section.keys.get(key), {name: section.keys.get(name) for name in ("min", "max", "equals")}
+    for name in named if isinstance(named, Mapping | list) else ():
+        if isinstance(name, str) and name not in parameters:
             near = difflib.get_close_matches(name, parameters, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(parameters)}"
-            raise SpaceError(f"terms speak of {name!r}, which is no parameter; {hint}", ("terms", name))
-    return Linear(terms, **limits)
+            raise SpaceError(f"{key} speak of {name!r}, which is no parameter; {hint}", (key, name))
+    if key == "nonzero":
+        extra = next((name for name in ("min", "equals") if limits[name] is not None), None)
+        if extra:
+            raise SpaceError("how many are not 0 has a max alone", (extra,))
+        return NonZero(named, max=limits["max"])  # type: ignore[arg-type]  # it checks them
+    if not isinstance(named, Mapping) or not named:
+        what = "power" if key == "product" else "coefficient"
+        raise SpaceError(
+            f"needs {key} = {{a = 1, b = 2}}, the {what} of each parameter, but got {_shown(named)}", (key,)
+        )
+    return Product(named, **limits) if key == "product" else Linear(named, **limits)
 
 
 def _is_number(value: object) -> bool:

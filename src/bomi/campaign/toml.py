@@ -38,6 +38,7 @@ class Campaign:
     sheet: str | None = None  # of a workbook
     candidates: str | None = None  # the file of a list to choose from, beside the table
     replacement: bool = True  # whether a candidate may be suggested again once it has been tried
+    same_in_batch: tuple[str, ...] = ()  # parameters that have one value in all suggestions of a batch
 
     def __post_init__(self) -> None:
         if faults := list(self._faults()):

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bomi.data.objectives import Objective
-from bomi.space import IDENTITY, Categorical, Integer, Ordinal, Parameter, Real, cells
-from bomi.space.linear import Linear
+from bomi.space import IDENTITY, Categorical, Constraint, Integer, Linear, NonZero, Ordinal, Parameter, Real, cells
 
 if TYPE_CHECKING:
     from bomi.campaign.toml import Campaign
@@ -57,6 +56,8 @@ def _table_lines(campaign: Campaign) -> list[str]:
         *([f"sheet = {toml_value(campaign.sheet)}"] if campaign.sheet else []),
         *([f"candidates = {toml_value(campaign.candidates)}  # a list to choose from"] if campaign.candidates else []),
         *(["replacement = false  # each candidate only once"] if not campaign.replacement else []),
+        *([f"same_in_batch = {toml_value(list(campaign.same_in_batch))}  # one value for all suggestions of a batch"]
+          if campaign.same_in_batch else []),
     ]  # fmt: skip
 
 
@@ -102,10 +103,13 @@ def objective_spec(objective: Objective) -> dict[str, Any]:
     return {"goal": objective.goal, **{key: value for key, value in rest.items() if value is not None}}
 
 
-def constraint_spec(constraint: Linear) -> dict[str, Any]:
+def constraint_spec(constraint: Constraint) -> dict[str, Any]:
     """The keys of a constraint's section."""
+    if isinstance(constraint, NonZero):
+        return {"nonzero": list(constraint.names), "max": constraint.max}
+    weights = constraint.terms if isinstance(constraint, Linear) else constraint.powers
     limits = {name: getattr(constraint, name) for name in ("min", "max", "equals")}
-    return {"terms": dict(constraint.terms), **{name: limit for name, limit in limits.items() if limit is not None}}
+    return {constraint.key: dict(weights), **{name: limit for name, limit in limits.items() if limit is not None}}
 
 
 def _lines(spec: Mapping[str, Any]) -> list[str]:

@@ -25,6 +25,13 @@ def suggest(
         bool, typer.Option("--append", help="Add them to the table as rows that await their outcome.")
     ] = False,
     given: Given = None,
+    same: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A parameter that has one value in all of them; once for each. If not given, as in the campaign.",
+        ),
+    ] = None,
     candidates: Candidates = None,
     replacement: Annotated[
         bool | None,
@@ -47,6 +54,7 @@ def suggest(
             campaign,
             count=count,
             given=known,
+            same=same,
             candidates=candidates,
             replacement=replacement,
             append=append,

@@ -398,6 +398,18 @@ def read_given(space: Space, given: object) -> dict[str, Known]:
     return _read_values(space, given, "`given`")
 
 
+def read_names(space: Space, names: object) -> tuple[str, ...]:
+    """The parameters that a batch has one value of."""
+    listed = [names] if isinstance(names, str) else names
+    if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
+        raise TableError(f"`same` must be a list of parameters, but got {shown(names)}")
+    check_parameters(space, dict.fromkeys(listed), "`same`")
+    for name in listed:
+        if name in space.measured:
+            raise TableError(f"{name!r} is measured, so nobody can keep it the same")
+    return tuple(dict.fromkeys(listed))
+
+
 def read_candidates(space: Space, candidates: object, given: Collection[str] = ()) -> dict[str, list[Known | None]]:
     """What is known of each candidate, by columns: of a table, or of a list of mappings. A blank is not known."""
     if isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes):

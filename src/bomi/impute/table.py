@@ -278,24 +278,22 @@ def share(space: Space, rows: Sequence[Row]) -> tuple[Tensor, list[Row]]:
 
 
 def deduce(space: Space, recorded: Mapping[str, Cell]) -> Mapping[str, Cell]:
-    """A row's values with those that follow from a fixed sum of which nothing else is missing."""
+    """A row's values with those that follow from the constraints: the last of a fixed sum or product, and 0 where no
+    more may be other than 0."""
     found = dict(recorded)
-    sums = [one for one in space.constraints if one.equals is not None]
-    for _ in sums:  # one may give what another needs
-        for one in sums:
-            missing = [name for name in one.terms if not isinstance(found[name], Known)]
-            if len(missing) != 1 or found[missing[0]] is not None:
-                continue
-            (name,) = missing
-            parameter = space.parameters[name]
-            assert not isinstance(parameter, Categorical)
-            others = {other: float(found[other]) if other != name else 0.0 for other in one.terms}  # type: ignore[arg-type]
-            number = (one.upper - one.total(others)) / one.terms[name]
-            axis = parameter.axis(name)
-            inside = min(max(number, axis.low), axis.high)
-            value = parameter.from_unit(parameter.snap(parameter.places(np.array(inside))))
-            if abs(float(value) - number) <= ROUNDING * (axis.high - axis.low):
-                found[name] = value if parameter.levels is not None else inside
+    for _ in space.constraints:  # one may give what another needs
+        for one in space.constraints:
+            known = {name: float(cell) for name in one.names if isinstance(cell := found[name], Known)}
+            for name, number in one.solve(known).items():
+                parameter = space.parameters[name]
+                if found[name] is not None:
+                    continue
+                assert not isinstance(parameter, Categorical)
+                axis = parameter.axis(name)
+                inside = min(max(number, axis.low), axis.high)
+                value = parameter.from_unit(parameter.snap(parameter.places(np.array(inside))))
+                if abs(float(value) - number) <= ROUNDING * (axis.high - axis.low):
+                    found[name] = value if parameter.levels is not None else inside
     return found
 
 

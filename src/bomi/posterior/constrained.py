@@ -1,8 +1,9 @@
 """Draws of gaps that keep the constraints of the space, for the sampler of the posterior.
 
-A row's prior is cut to what keeps the constraints. A limit gives a candidate that breaks it the weight 0. Of a fixed
-sum one gap, the pivot, follows from the others: these are drawn as ever, and a candidate's weight is the pivot's own
-prior density at the value that follows. So the candidates stay exchangeable under the prior, and the sampler exact.
+A row's prior is cut to what keeps the sums and products. A limit gives a candidate that breaks it the weight 0. Of a
+fixed sum one gap, the pivot, follows from the others: these are drawn as ever, and a candidate's weight is the pivot's
+own prior density at the value that follows. So the candidates stay exchangeable under the prior, and the sampler exact.
+How many may be other than 0 says nothing here, but where it leaves no choice (`deduce`).
 
     values   (..., R, g)   of the gaps' slots, as codes        numbers  (..., k)   of the constrained parameters
 """
@@ -56,9 +57,9 @@ class Constrained:
     def _row(self, r: int, slots: list[int], places: list[int], known: Array, priors: GapPriors) -> _Row:
         polytope = self.polytope
         gap = np.isnan(known)
-        ends = np.stack([polytope.A * polytope.low, polytope.A * polytope.high])
-        least = np.where(gap, ends.min(0), polytope.A * np.nan_to_num(known)).sum(-1)
-        most = np.where(gap, ends.max(0), polytope.A * np.nan_to_num(known)).sum(-1)
+        ends, told = polytope.terms(np.stack([polytope.low, polytope.high])), polytope.terms(np.nan_to_num(known))
+        least = np.where(gap, ends.min(0), told).sum(-1)
+        most = np.where(gap, ends.max(0), told).sum(-1)
         kept = (least <= polytope.upper + polytope.slack) & (most >= polytope.lower - polytope.slack)
         pivots: list[tuple[int, int]] = []
         for c in np.flatnonzero(polytope.fixed & kept):
@@ -106,8 +107,9 @@ class Constrained:
             for _ in one.pivots:  # as often as there are, since one may speak of another
                 for c, s in one.pivots:
                     j = one.places[s]
-                    rest = numbers @ self.polytope.A[c] - self.polytope.A[c, j] * numbers[..., j]
-                    numbers[..., j] = (self.polytope.lower[c] - rest) / self.polytope.A[c, j]
+                    each = self.polytope.terms(numbers)[..., c, :]
+                    rest = each.sum(-1) - each[..., j]
+                    numbers[..., j] = self.polytope.number(c, (self.polytope.lower[c] - rest) / self.polytope.A[c, j])
             for _, s in one.pivots:
                 j = one.places[s]
                 axis = self.polytope.axes[j]
@@ -119,8 +121,8 @@ class Constrained:
                 place = torch.from_numpy(owners[s].places(inside)[..., 0])
                 values[:, :, one.row, one.slots[s]] = place
                 weight[:, :, one.row] += _log_density(priors, one.row, one.slots[s], place)
-            sums = numbers @ self.polytope.A.T
-            slack = 1e-6 * np.abs(self.polytope.A) @ self.polytope.span
+            sums = self.polytope.totals(numbers)
+            slack = 1e-6 * self.polytope.size
             kept = (sums >= self.polytope.lower - slack) & (sums <= self.polytope.upper + slack)
             fine &= (kept | ~one.kept).all(-1)
             weight[:, :, one.row].masked_fill_(torch.from_numpy(~fine), -torch.inf)

@@ -251,7 +251,8 @@ def _optimize(
     if continuous.any():
         points = _lbfgs(score, space, points, continuous, within, tolerance)
     values = _evaluate(score, points)
-    for _ in range(0 if continuous.all() else ROUNDS):
+    counts = space.polytope is not None and bool(space.polytope.counts)
+    for _ in range(0 if continuous.all() and not counts else ROUNDS):
         moved, better = _best_change(score, space, points, values)
         if not (better > values).any():
             break
@@ -292,7 +293,7 @@ def _lbfgs(score: Score, space: Space, points: Tensor, free: Tensor, within: Reg
 
 
 def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Each point after the best single change of a discrete parameter, if there is a better one."""
+    """Each point after the best single change of a discrete parameter, or of what is 0, if there is a better one."""
     changed, origin, parameters = [], [], []
     for i, point in enumerate(points):
         for j, (parameter, columns) in enumerate(zip(space.parameters.values(), space.columns, strict=True)):
@@ -302,10 +303,14 @@ def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> 
                 changed.append(move)
                 origin.append(i)
                 parameters.append(j)
-    moves = torch.stack(changed)
+    moves = torch.stack(changed) if changed else points[:0]
     if space.constraints:
-        moves, which = feasible.exchange(space, moves, torch.tensor(parameters))
-        origin = [origin[m] for m in which.tolist()]
+        if changed:
+            moves, which = feasible.exchange(space, moves, torch.tensor(parameters))
+            origin = [origin[m] for m in which.tolist()]
+        swapped = [feasible.swaps(space, point) for point in points]
+        moves = torch.cat([moves, *swapped])
+        origin += [i for i, each in enumerate(swapped) for _ in each]
     scores = _evaluate(score, moves)
     best_points, best_values = points.clone(), values.clone()
     for i, move, value in zip(origin, moves, scores, strict=True):

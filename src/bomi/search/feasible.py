@@ -50,33 +50,42 @@ def slsqp(
 ) -> Tensor:
     """Maximization along the moving columns inside the constraints, from each point on its own, by sequential quadratic
     programming (Kraft 1988).  points: (r, d); moving: (d,) bool; low, high: (d,)"""
-    polytope, mask = space.polytope, moving.numpy()
+    polytope = space.polytope
     assert polytope is not None
-    first = [space.columns[j].start for j in space.constrained]
-    mine = mask[first]  # constrained parameters that move
-    position = (np.cumsum(mask) - 1)[first][mine]  # and where they are among the moving columns
-    bounds = Bounds(low[moving].numpy(), high[moving].numpy())
-    size = np.abs(polytope.A) @ polytope.span
-    speaks = (polytope.A[:, mine] != 0).any(-1)
-    optimized = points.numpy().copy()
-    for place in optimized:
+    first = np.array([space.columns[j].start for j in space.constrained])
+    size = polytope.size
+    optimized, free = points.numpy().copy(), np.zeros((len(points), len(space)), dtype=bool)
+    for place, may_move in zip(optimized, free, strict=True):
+        mask = moving.numpy().copy()
+        mask[first[polytope.counted & ~polytope.nonzero(space.numbers(place))]] = False  # what has to be 0 stays
+        mine = mask[first]  # constrained parameters that move
+        position = (np.cumsum(mask) - 1)[first][mine]  # and where they are among the moving columns
+        bounds = Bounds(low.numpy()[mask], high.numpy()[mask])
+        speaks = (polytope.A[:, mine] != 0).any(-1)
+        may_move[space.constrained[mine]] = True
+        if not mask.any():
+            continue
 
-        def loss(v: Array, place: Array = place) -> tuple[float, Array]:
+        def loss(v: Array, place: Array = place, mask: Mask = mask) -> tuple[float, Array]:
             x = torch.from_numpy(_with(place, mask, v)).requires_grad_()
             with torch.enable_grad():
                 value = -score(x[None])[0]
                 (gradient,) = torch.autograd.grad(value, x)
             if not torch.isfinite(value):
                 return 1e300, np.zeros(len(v))
-            return float(value.detach()), np.asarray(gradient[moving].nan_to_num().numpy())
+            return float(value.detach()), np.asarray(gradient.nan_to_num().numpy()[mask])
 
-        def limit(rows: Mask, place: Array = place) -> NonlinearConstraint:
+        def limit(
+            rows: Mask, place: Array = place, mask: Mask = mask, mine: Mask = mine, position: Array = position
+        ) -> NonlinearConstraint:
             def sums(v: Array) -> Array:
-                return np.asarray((polytope.A @ space.numbers(_with(place, mask, v)) / size)[rows])
+                return np.asarray((polytope.totals(space.numbers(_with(place, mask, v))) / size)[rows])
 
             def slopes(v: Array) -> Array:
+                there = _with(place, mask, v)
                 found = np.zeros((len(polytope.A), len(v)))
-                found[:, position] = (polytope.A * space.slopes(_with(place, mask, v)))[:, mine] / size[:, None]
+                by_column = polytope.slopes(space.numbers(there)) * space.slopes(there)
+                found[:, position] = by_column[:, mine] / size[:, None]
                 return found[rows]
 
             lower, upper = (polytope.lower / size)[rows], (polytope.upper / size)[rows]
@@ -94,8 +103,6 @@ def slsqp(
         )
         if np.isfinite(found.x).all():
             place[mask] = np.clip(found.x, bounds.lb, bounds.ub)
-    free = np.zeros((len(points), len(space)), dtype=bool)
-    free[:, space.constrained[mine]] = True
     right = torch.from_numpy(space.project(optimized, free, thorough=False))
     kept = torch.from_numpy(space.holds(right.numpy()))
     return torch.where(kept[:, None], right, points)
@@ -118,8 +125,7 @@ def exchange(space: Space, moves: Tensor, parameters: Tensor) -> tuple[Tensor, T
     found, origin = [moves[kept]], [kept.nonzero()[:, 0]]
     polytope = space.polytope
     assert polytope is not None
-    linked = (polytope.A != 0).T.astype(int) @ (polytope.A != 0) > 0  # (k, k) share a constraint
-    place = {int(j): i for i, j in enumerate(space.constrained)}
+    place, linked = {int(j): i for i, j in enumerate(space.constrained)}, polytope.linked
     broken = (~kept).nonzero()[:, 0]
     for i, partner in enumerate(space.constrained):
         mine = [m for m in broken.tolist() if parameters[m] != partner and linked[place[int(parameters[m])], i]]
@@ -133,3 +139,26 @@ def exchange(space: Space, moves: Tensor, parameters: Tensor) -> tuple[Tensor, T
         found.append(right[fine])
         origin.append(index[fine])
     return torch.cat(found), torch.cat(origin)
+
+
+def swaps(space: Space, point: Tensor) -> Tensor:
+    """A point with one parameter 0 that was not, and another of the same count, which was 0, in its stead.
+
+    It gets the same share of its range, and the others take up what a sum lacks.  (d,) -> (m, d)
+    """
+    polytope = space.polytope
+    if polytope is None or not polytope.counts:
+        return point.new_zeros(0, len(point))
+    numbers = space.numbers(point.numpy())
+    some = polytope.nonzero(numbers)
+    pairs = {
+        (int(i), int(j))
+        for _, mask, _ in polytope.counts
+        for i in np.flatnonzero(mask & some)
+        for j in np.flatnonzero(mask & ~some)
+    }
+    moved = np.tile(numbers, (len(pairs), 1))
+    for line, (i, j) in zip(moved, sorted(pairs), strict=True):
+        line[i], line[j] = 0.0, numbers[i] / polytope.span[i] * polytope.span[j]
+    places = space.with_numbers(np.tile(point.numpy(), (len(moved), 1)), moved)
+    return around(space, torch.from_numpy(space.snap(places)))

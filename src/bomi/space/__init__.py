@@ -1,6 +1,7 @@
 """Parameters, what is known of their values, constraints on them, and the map to and from the unit cube."""
 
 from bomi.space.linear import Linear
+from bomi.space.nonzero import NonZero
 from bomi.space.parameters import (
     MAYBE,
     SEVERAL,
@@ -13,6 +14,8 @@ from bomi.space.parameters import (
     Parameter,
     Real,
 )
+from bomi.space.polytope import Constraint
+from bomi.space.product import Product
 from bomi.space.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Space
 
 __all__ = [
@@ -25,11 +28,14 @@ __all__ = [
     "UNKNOWN",
     "Array",
     "Categorical",
+    "Constraint",
     "Integer",
     "Linear",
     "Measured",
+    "NonZero",
     "Ordinal",
     "Parameter",
+    "Product",
     "Real",
     "Space",
 ]

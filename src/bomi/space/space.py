@@ -21,8 +21,10 @@ from bomi.space import cells
 from bomi.space.cells import Cell, Known
 from bomi.space.descriptors import Descriptors
 from bomi.space.linear import Linear
+from bomi.space.nonzero import NonZero
 from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
-from bomi.space.polytope import Mask, Polytope
+from bomi.space.polytope import Constraint, Mask, Polytope
+from bomi.space.product import Product
 
 RESERVED = "asked."  # the column prefix for what was asked of a parameter
 IDENTITY = "id"  # the column that names an experiment
@@ -56,7 +58,7 @@ class Space:
     array([0.25, 0.  , 1.  ])
     """
 
-    def __init__(self, parameters: Mapping[str, Any], *, constraints: Sequence[Linear] = ()) -> None:
+    def __init__(self, parameters: Mapping[str, Any], *, constraints: Sequence[Constraint] = ()) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
             raise SpaceError(f"a space needs a mapping of name to parameter, but got {shown(parameters)}")
         for name in parameters:
@@ -70,7 +72,10 @@ class Space:
         self.parameters: Mapping[str, Parameter] = MappingProxyType(made)
         self.names: tuple[str, ...] = tuple(made)
         if not isinstance(constraints, Sequence) or isinstance(constraints, str):
-            raise SpaceError(f"constraints must be a list of Linear, but got {shown(constraints)}", ("constraints",))
+            raise SpaceError(
+                f"constraints must be a list of Linear, Product and NonZero, but got {shown(constraints)}",
+                ("constraints",),
+            )
         self.constraints = tuple(constraints)
         if len(self.measured) == len(made):
             raise SpaceError("every parameter is measured: nothing can be set", ("parameters",))
@@ -187,7 +192,7 @@ class Space:
         if broken := self.broken(given):
             raise SpaceError(f"{said} breaks the constraint {broken[0]}")
         try:
-            return Space(left, constraints=[one for each in self.constraints if (one := each.given(given))])
+            return Space(left, constraints=[one for each in self.constraints for one in each.rest(given)])
         except SpaceError as error:
             raise SpaceError(f"with {said}, {error}") from None
 
@@ -198,36 +203,51 @@ class Space:
         """The settings that keep the constraints, of the parameters these speak of; None without constraints."""
         axes = {}
         for place, constraint in enumerate(self.constraints):
-            if not isinstance(constraint, Linear):
-                raise SpaceError(f"a constraint must be a Linear, but got {shown(constraint)}", ("constraints", place))
-            for name in constraint.terms:
+            if not isinstance(constraint, Linear | Product | NonZero):
+                raise SpaceError(
+                    f"a constraint must be a Linear, a Product or a NonZero, but got {shown(constraint)}",
+                    ("constraints", place),
+                )
+            for name in constraint.names:
+                at = ("constraints", place, constraint.key, name)
                 parameter = self.parameters.get(name)
                 if parameter is None:
                     near = difflib.get_close_matches(name, self.names, n=1)
                     hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(self.names)}"
                     raise SpaceError(
-                        f"the constraint {constraint} speaks of {name!r}, which is no parameter; {hint}",
-                        ("constraints", place, "terms", name),
+                        f"the constraint {constraint} speaks of {name!r}, which is no parameter; {hint}", at
                     )
                 if isinstance(parameter, Categorical) or (isinstance(parameter, Ordinal) and not parameter.numeric):
                     raise SpaceError(
                         f"the constraint {constraint} speaks of {name!r}, which is no number but one of "
                         f"{parameter.range_text}",
-                        ("constraints", place, "terms", name),
+                        at,
                     )
                 if parameter.measured:
                     raise SpaceError(
-                        f"the constraint {constraint} speaks of {name!r}, which is measured: nobody can keep it",
-                        ("constraints", place, "terms", name),
+                        f"the constraint {constraint} speaks of {name!r}, which is measured: nobody can keep it", at
                     )
-                axes[name] = parameter.axis(name)
+                axes[name] = axis = parameter.axis(name)
+                zero = not axis.levels or 0.0 in axis.levels
+                if isinstance(constraint, NonZero) and not (axis.low <= 0 <= axis.high and zero):
+                    raise SpaceError(
+                        f"the constraint {constraint} speaks of {name!r}, which cannot be 0: it is in "
+                        f"{parameter.range_text}",
+                        at,
+                    )
+                if isinstance(constraint, Product) and axis.low < 0:
+                    raise SpaceError(
+                        f"the constraint {constraint} is a product, whose parameters must not be below 0, but {name!r} "
+                        f"is in {parameter.range_text}",
+                        at,
+                    )
         ordered = [axes[name] for name in self.names if name in axes]
         return Polytope(self.constraints, ordered) if ordered else None
 
     @cached_property
     def constrained(self) -> NDArray[np.int64]:
         """The parameters that a constraint speaks of.  (k,)"""
-        spoken = {name for constraint in self.constraints for name in constraint.terms}
+        spoken = {name for constraint in self.constraints for name in constraint.names}
         return np.array([j for j, name in enumerate(self.names) if name in spoken], dtype=np.int64)
 
     @cached_property
@@ -278,17 +298,17 @@ class Space:
             return places
         return self.with_numbers(places, self.polytope.draw(count, rng))
 
-    def broken(self, values: Mapping[str, Cell]) -> list[Linear]:
+    def broken(self, values: Mapping[str, Cell]) -> list[Constraint]:
         """The constraints that a setting breaks, as far as its values are known."""
         if self.polytope is None:
             return []
         known = {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
-        slack = self.polytope.slack.tolist()
+        z = np.array([known.get(axis.name, 0.0) for axis in self.polytope.axes])
+        kept = self.polytope.kept(z[None])[0]
         return [
             one
-            for one, slack in zip(self.constraints, slack, strict=True)
-            if all(name in known for name in one.terms)
-            and not one.lower - slack <= one.total(known) <= one.upper + slack
+            for one, fine in zip(self.constraints, kept, strict=True)
+            if not fine and (isinstance(one, NonZero) or all(name in known for name in one.names))
         ]
 
     def _tidied(self, exact: dict[str, Known], tidy: dict[str, Known]) -> dict[str, Known]:
@@ -296,11 +316,18 @@ class Space:
         other way; the exact numbers where that does not do."""
         tidy = dict(tidy)
         for one in self.constraints:
-            moving = [name for name in one.terms if self.parameters[name].levels is None]
+            moving = [name for name in one.names if self.parameters[name].levels is None]
+            if isinstance(one, NonZero):
+                continue
+            weights = one.terms if isinstance(one, Linear) else one.powers
             total = one.total(tidy)  # type: ignore[arg-type]
             if one.equals is not None and moving and total != one.equals:
+                moving = [name for name in moving if tidy[name] != 0] or moving  # what is 0 may have to be
                 room = {name: _room(self.parameters[name], tidy[name]) for name in moving}
                 name = max(moving, key=lambda name: room[name])
+                if isinstance(one, Product):
+                    tidy[name] = one.solve({n: float(tidy[n]) for n in one.names if n != name}).get(name, tidy[name])
+                    continue
                 rest = Decimal(repr(float(one.equals))) - sum(
                     Decimal(repr(float(c))) * Decimal(repr(float(tidy[other])))
                     for other, c in one.terms.items()
@@ -311,12 +338,12 @@ class Space:
             elif not one.lower <= total <= one.upper and moving:
                 down = total > one.upper
                 for name in moving:
-                    tidy[name] = _rounded(self.parameters[name], exact[name], down=down == (one.terms[name] > 0))
+                    tidy[name] = _rounded(self.parameters[name], exact[name], down=down == (weights[name] > 0))
         fine = all(self.parameters[name].contains(value) for name, value in tidy.items())
         return tidy if fine and not self.broken(tidy) else exact
 
 
-def _made(parameters: Mapping[str, Parameter], constraints: Sequence[Linear]) -> Space:
+def _made(parameters: Mapping[str, Parameter], constraints: Sequence[Constraint]) -> Space:
     """A space from its pickle."""
     return Space(parameters, constraints=constraints)
 

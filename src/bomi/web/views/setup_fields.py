@@ -7,14 +7,15 @@ from typing import Any
 
 from nicegui import ui
 
-from bomi.campaign.document import TYPES
+from bomi.campaign.document import TYPES, constraint_of
 from bomi.errors import BomiError
-from bomi.space.linear import Linear
 from bomi.web import theme
 from bomi.web.views.setup_form import Form, constraint_document, is_numeric, is_range, term_name
 
 KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
 GOALS = {"maximize": "maximize", "minimize": "minimize", "target": "reach a value"}
+WHAT = {"terms": "a weighted sum", "product": "a product of powers", "nonzero": "how many are not 0"}
+TOTALS = {"terms": "Their sum", "product": "Their product", "nonzero": "Their number"}
 LIMITS = {"max": "is at most", "min": "is at least", "equals": "is exactly", "both": "is between"}
 NEW = "a new parameter"
 MANY = 12  # parameters from which a constraint asks which of them take part
@@ -153,7 +154,9 @@ class ConstraintPart(Part):
             self.box.props["aria-label"] = f"Constraint {number}"
             with theme.block("parameter") as line, theme.block("form"):
                 self.place = ui.element("div").style("display: contents")
-                self.select("kind", "Their sum", LIMITS)
+                self.texts.setdefault("what", "terms")  # what was kept by an older version lacks it
+                self.select("what", "What is limited", WHAT)
+                self.select("kind", TOTALS["terms"], LIMITS)
                 self.input("low", "Value")
                 self.input("high", "and")
             with line:
@@ -180,6 +183,11 @@ class ConstraintPart(Part):
             key = name.removeprefix("terms.")
             if name.startswith("terms.") and key not in self.form["parameters"] and not terms.get(key):
                 field.set_visibility(False)
+        what = self.texts["what"]
+        if what == "nonzero" and self.texts["kind"] != "max":
+            self.fields["kind"].value = "max"
+        self.fields["kind"].props["label"] = TOTALS.get(what, "It")
+        self.fields["kind"].update()
         self.fields["high"].set_visibility(self.texts["kind"] == "both")
         left = {key: term_name(key, self.form) for key in numeric if key not in dict.fromkeys(shown)}
         self.more.set_options(left)
@@ -214,7 +222,7 @@ class ConstraintPart(Part):
         """The whole as a sentence, as far as it makes sense yet."""
         try:
             spec = constraint_document(self.texts, self.form, [])
-            made = Linear(spec["terms"], min=spec.get("min"), max=spec.get("max"), equals=spec.get("equals"))
+            made = constraint_of(spec, [term_name(key, self.form) for key in self.form["parameters"]])
             self.text.text = f"Every setting keeps {made}."
         except BomiError:
             self.text.text = ""

@@ -4,7 +4,7 @@ A form is a mapping that JSON can hold, so that it can be kept while it is not s
 
     outcomes     {key: {name, was, goal, target, unit, low, high}}
     parameters   {key: {name, was, kind, low, high, values, scale, step, unit}}
-    constraints  {key: {kind, low, high, terms: {parameter's key or name: coefficient}, was}}
+    constraints  {key: {what, kind, low, high, terms: {parameter's key or name: coefficient or power}, was}}
     method, outside
 """
 
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bomi.campaign import guess
+from bomi.campaign.document import KINDS
 from bomi.campaign.snapshot import Snapshot
 from bomi.campaign.toml import read_document
 from bomi.errors import BomiError, Place
@@ -141,8 +142,11 @@ def parameter(name: str, spec: Mapping[str, Any]) -> dict[str, str]:
 def constraint(spec: Mapping[str, Any], keys: Mapping[str, str], was: int | None = None) -> dict[str, Any]:
     """The fields of one constraint; its terms go by the keys of the parameters, so that these can change their name."""
     given = [key for key in ("min", "max", "equals") if key in spec]
-    terms = spec.get("terms")
+    what = next((key for key in KINDS if key in spec), KINDS[0])
+    terms = spec.get(what)
+    terms = dict.fromkeys(map(str, terms), 1) if isinstance(terms, list) else terms
     return {
+        "what": what,
         "kind": given[0] if len(given) == 1 else "both" if given else "max",
         "low": _text(spec.get("equals", spec.get("min", spec.get("max", "")))),
         "high": _text(spec.get("max", "")),
@@ -241,16 +245,14 @@ def parameter_document(one: Mapping[str, str], before: Mapping[str, Any]) -> dic
 def constraint_document(one: Mapping[str, Any], form: Form, before: Sequence[Any]) -> dict[str, Any]:
     """The section of one constraint."""
     spec = before[int(one["was"])] if one["was"] and int(one["was"]) < len(before) else {}
-    kept = (
-        {k: v for k, v in spec.items() if k not in ("terms", "min", "max", "equals")}
-        if isinstance(spec, Mapping)
-        else {}
-    )
+    ours = (*KINDS, "min", "max", "equals")
+    kept = {k: v for k, v in spec.items() if k not in ours} if isinstance(spec, Mapping) else {}
     named = {term_name(key, form): number(text) for key, text in one["terms"].items()}
     terms = {name: value for name, value in named.items() if value not in ("", 0)}
     low, high = number(one["low"]), number(one["high"])
     limits = {"min": low, "max": high} if one["kind"] == "both" else {str(one["kind"]): low}
-    return {**kept, "terms": terms, **limits}
+    what = one.get("what", KINDS[0])
+    return {**kept, what: list(terms) if what == "nonzero" else terms, **limits}
 
 
 def term_name(key: str, form: Form) -> str:
@@ -304,11 +306,11 @@ def field_at(form: Form, place: Place) -> tuple[str, str, str] | None:
 
 def _of_constraint(form: Form, key: str, rest: Place) -> str:
     one = form["constraints"][key]
-    if rest[:1] == ("terms",) and len(rest) == 2:
+    if rest[:1] == (one.get("what", KINDS[0]),) and len(rest) == 2:
         return next((f"terms.{term}" for term in one["terms"] if term_name(term, form) == rest[1]), "")
     both = one["kind"] == "both"
     limits: Mapping[Place, str] = {("min",): "low", ("equals",): "low", ("max",): "high" if both else "low"}
-    return limits.get(rest, "terms" if rest == ("terms",) else "")
+    return limits.get(rest, "terms" if rest == (one.get("what", KINDS[0]),) else "")
 
 
 def _name(one: Mapping[str, Any]) -> str:
