@@ -8,35 +8,17 @@ from typing import Any
 
 from nicegui import ui
 
-from bomi.campaign import CampaignError, guess
+from bomi.campaign import CampaignError
 from bomi.campaign.edits import replace_file
 from bomi.campaign.toml import from_document, parse_campaign, read_document
 from bomi.errors import BomiError
-from bomi.names import DEFAULT, METHOD_NAMES
-from bomi.space import RESERVED
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
-from bomi.web.views.setup_fields import ConstraintPart, OutcomePart, ParameterPart, Part
-from bomi.web.views.setup_form import (
-    KNOWN,
-    LISTED,
-    Form,
-    FormError,
-    constraint,
-    document_of,
-    field_at,
-    form_of,
-    fresh,
-    new_key,
-    outcome,
-    parameter,
-    read_setup,
-    version,
-)
+from bomi.web.views.setup_body import FormBody
+from bomi.web.views.setup_form import Form, FormError, document_of, form_of, fresh, read_setup, version
 
 KEY = "setup"  # under which it is kept while it is not saved
-OPEN = 30  # parameters up to which the fields of each are shown
 
 
 class SetupView(View):
@@ -46,8 +28,7 @@ class SetupView(View):
         super().__init__(session, go)
         self.state: dict[str, Any] = {}
         self.document: Mapping[str, Any] = {}
-        self.parts: dict[tuple[str, str], Part] = {}
-        self.fields: dict[str, Any] = {}
+        self.body: FormBody | None = None  # None while the text is shown
 
     # --- what it starts from ---------------------------------------------------------------------------------------
 
@@ -121,10 +102,8 @@ class SetupView(View):
         self.session.desk.keep(KEY, copy.deepcopy(self.state))
         self.mark()
         self.session.desk.tell(but=self.session)
-        if key.endswith(("/name", "/kind", "/values")) and not self.as_text:
-            for (section, _), part in self.parts.items():
-                if section == "constraints":
-                    part.fit()
+        if key.endswith(("/name", "/kind", "/values")) and self.body is not None:
+            self.body.fit()
 
     def discard(self) -> None:
         """Forget what was typed, once that is said."""
@@ -140,12 +119,13 @@ class SetupView(View):
     def draw(self) -> None:
         """The form or the text."""
         self.place.clear()
-        self.parts, self.fields = {}, {}
+        self.body = None
         with self.place:
             if self.as_text:
                 self.text_editor()
             else:
-                self.draw_form()
+                self.body = FormBody(self.session.snapshot, self.document, self.form, self.changed, self.draw)
+                self.body.build()
 
     def switch(self, as_text: bool) -> None:
         """Between form and text; what was typed goes along, if it makes sense."""
@@ -186,166 +166,6 @@ class SetupView(View):
             "setTimeout(() => document.querySelector('.cm-content')?.setAttribute('aria-label', 'campaign.toml'), 300)"
         )
 
-    # --- form ------------------------------------------------------------------------------------------------------
-
-    def draw_form(self) -> None:
-        """Fields for the outcomes, the parameters and the rest."""
-        theme.heading("Outcomes" if len(self.form["outcomes"]) > 1 else "Outcome")
-        with theme.sheet("fields"):
-            for key in self.form["outcomes"]:
-                self.draw_outcome(key)
-        with theme.block("line"):
-            theme.button("Add an outcome", self.add_outcome, icon="add")
-        theme.heading("Parameters")
-        self.checklist()
-        with theme.sheet("fields"):
-            few = len(self.form["parameters"]) <= OPEN
-            for key in self.form["parameters"]:
-                self.draw_parameter(key, few)
-        with theme.block("line"):
-            theme.button("Add a parameter", self.add_parameter, icon="add")
-        theme.heading("Constraints")
-        ui.label(
-            "What every setting must keep: a sum of parameters, each in its own unit and times its coefficient. "
-            "A parameter without a coefficient takes no part."
-        ).classes("lead small")
-        for place, key in enumerate(self.form["constraints"], 1):
-            self.draw_constraint(place, key)
-        with theme.block("line"):
-            theme.button("Add a constraint", self.add_constraint, icon="add")
-        self.draw_rest()
-
-    def draw_outcome(self, key: str) -> None:
-        """The line of one outcome."""
-        part = OutcomePart(f"form/outcomes/{key}", self.form["outcomes"][key], self.changed, self.columns())
-        self.parts["outcomes", key] = part.build(lambda: self.take_out("outcomes", key))
-
-    def draw_parameter(self, key: str, open_: bool) -> None:
-        """The line of one parameter: its fields, or of many just what they say, until somebody wants to change it."""
-        texts = self.form["parameters"][key]
-        part = ParameterPart(f"form/parameters/{key}", texts, self.changed, self.columns())
-        if open_:
-            self.parts["parameters", key] = part.build(lambda: self.take_out("parameters", key))
-            return
-        holder = ui.element("div")
-
-        def edit() -> None:
-            holder.clear()
-            with holder:
-                self.parts["parameters", key] = part.build(lambda: self.take_out("parameters", key))
-
-        with holder, theme.block("line").style("flex-wrap: nowrap"):
-            ui.label(texts["name"]).style("font-weight: 500; min-width: 160px")
-            ends = f"{texts['low']} to {texts['high']} {texts['unit']}"
-            ui.label(ends if texts["low"] else texts["values"]).classes("soft grow")
-            button = theme.button("Change", edit).props("flat dense", remove="outline")
-            button.props["aria-label"] = f"Change {texts['name']}"
-            part.removable(texts["name"], lambda: self.take_out("parameters", key))
-
-    def draw_constraint(self, place: int, key: str) -> None:
-        """The card of one constraint."""
-        part = ConstraintPart(f"form/constraints/{key}", self.form["constraints"][key], self.changed)
-        self.parts["constraints", key] = part.build(place, self.form, lambda: self.take_out("constraints", key))
-
-    def checklist(self) -> None:
-        """Of a wide table, the columns to tick."""
-        columns = self.columns()
-        if len(columns) < LISTED:
-            return
-        chosen = {one["name"]: key for key, one in self.form["parameters"].items()}
-        outcomes = {one["name"] for one in self.form["outcomes"].values()}
-        names = [name for name in columns if not name.startswith(RESERVED) and name not in outcomes]
-        title = f"Columns of the table: {len(chosen)} of {len(names)} may vary"
-        with ui.expansion(title, icon="checklist", value=not chosen):
-            with theme.block("columns"):
-                for name in names:
-                    box = ui.checkbox(name, value=name in chosen).props("dense")
-                    box.on_value_change(lambda event, name=name: self.tick(name, bool(event.value)))
-            theme.button("Show their fields", lambda: self.draw()).props("flat")
-
-    def tick(self, name: str, wanted: bool) -> None:
-        """A column may vary, or not."""
-        parameters = self.form["parameters"]
-        key = next((key for key, one in parameters.items() if one["name"] == name), None)
-        if wanted and key is None:
-            parameters[new_key(parameters, "p")] = parameter(name, self.guessed(name))
-        elif not wanted and key is not None:
-            del parameters[key]
-        self.changed()
-
-    def guessed(self, name: str) -> Mapping[str, Any]:
-        """What a column of the table looks like."""
-        sheet = self.session.snapshot.sheet
-        try:
-            text = guess(sheet, parameters=[name]).text() if sheet is not None else ""
-            found = read_document(self.session.snapshot.campaign_path, text.encode())
-        except BomiError:
-            found = {}
-        return dict(found.get("parameters", {}).get(name, {"range": ["", ""]}))
-
-    def draw_rest(self) -> None:
-        """The method, and what the form does not know."""
-        with theme.sheet():
-            theme.heading("Method")
-            with theme.block("form").style("grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr))"):
-                options = {"": f"{DEFAULT} (the default)", **{name: name for name in METHOD_NAMES if name != DEFAULT}}
-                self.choice("method", "How gaps are dealt with", options)
-                kept = {"error": "are an error", "keep": "are used; suggestions stay inside"}
-                self.choice("outside", "Rows outside the ranges", kept)
-        if others := [key for key in self.document if key not in KNOWN]:
-            theme.note(f"Kept as it is: {', '.join(others)}. It can be changed as text.")
-        if self.before and b"#" in self.before:
-            ui.label(
-                "Saving the form writes the file anew, without comments of your own; the version before is kept as "
-                ".bak. To keep them, edit the text."
-            ).classes("soft small")
-
-    def choice(self, name: str, label: str, options: Mapping[str, str]) -> None:
-        """One of several, for the whole campaign."""
-        value = self.form[name]
-        made = ui.select(dict(options), label=label, value=value if value in options else None)
-
-        def put(text: str) -> None:
-            self.form[name] = text
-            self.changed()
-
-        made.on_value_change(lambda event: put(str(event.value or "")))
-        self.fields[name] = made.props("outlined dense options-dense").style("width: 100%")
-
-    def columns(self) -> list[str]:
-        """The columns of the table."""
-        return list(self.session.snapshot.sheet.columns) if self.session.snapshot.sheet else []
-
-    def add_parameter(self) -> None:
-        """A new parameter."""
-        key = new_key(self.form["parameters"], "p")
-        self.form["parameters"][key] = parameter("", {"range": ["", ""]})
-        self.redrawn()
-
-    def add_outcome(self) -> None:
-        """Another outcome."""
-        self.form["outcomes"][new_key(self.form["outcomes"], "o")] = outcome("", {})
-        self.redrawn()
-
-    def add_constraint(self) -> None:
-        """A new constraint."""
-        self.form["constraints"][new_key(self.form["constraints"], "c")] = constraint({}, {})
-        self.redrawn()
-
-    def take_out(self, section: str, key: str) -> None:
-        """A parameter, an outcome or a constraint less; coefficients keep the name of a parameter that is gone."""
-        gone = self.form[section].pop(key, None)
-        if section == "parameters" and gone is not None:
-            for one in self.form["constraints"].values():
-                if coefficient := one["terms"].pop(key, ""):
-                    one["terms"][gone["name"]] = coefficient
-        self.redrawn()
-
-    def redrawn(self) -> None:
-        """The form has other parts now."""
-        self.changed()
-        self.draw()
-
     # --- saving ----------------------------------------------------------------------------------------------------
 
     def save(self) -> None:
@@ -376,25 +196,9 @@ class SetupView(View):
 
     def refuse(self, error: BomiError) -> None:
         """What is wrong, at its fields as far as it has some."""
-        for part in self.parts.values():
-            part.clear()
-        if self.as_text or not isinstance(error, CampaignError | FormError):
-            faults = error.faults if isinstance(error, CampaignError) else ()
-            self.tell("\n".join(map(str, faults)) or str(error))
+        if self.body is not None and isinstance(error, CampaignError | FormError):
+            left = self.body.refuse(error)
+            self.tell("\n".join(left) or "Something is not right yet; see what is marked below.")
             return
-        left = []
-        for message, shown, spots in self.spots(error):
-            parts = [(self.parts[spot[:2]], spot[2]) for spot in spots if spot[:2] in self.parts]
-            for part, field in parts:
-                part.tell(message, field)
-            left += [] if parts else [shown]
-        self.tell("\n".join(left) or "Something is not right yet; see what is marked below.")
-
-    def spots(self, error: CampaignError | FormError) -> list[tuple[str, str, list[tuple[str, str, str]]]]:
-        """Each thing that is wrong: what to say at its field, what to say above, and where its fields are."""
-        if isinstance(error, FormError):
-            return [(one.message, one.message, [(one.section, one.key, one.field)]) for one in error.wrong]
-        return [
-            (fault.message, str(fault), [spot for place in fault.places if (spot := field_at(self.form, place))])
-            for fault in error.faults
-        ]
+        faults = error.faults if isinstance(error, CampaignError) else ()
+        self.tell("\n".join(map(str, faults)) or str(error))

@@ -112,7 +112,7 @@ def checked(session: Session, name: str, content: bytes) -> tuple[Path, bytes, l
     sheet = load_sheet(shape, content) if workbook else parse_sheet(shape, content)
     size = f"{theme.count(len(sheet.rows), 'row')} and {theme.count(len(sheet.header), 'column')}"
     about = [f"{short}: a table with {size}.", *_formulas(sheet)]
-    return snapshot.table, content if same or not workbook else _as_csv(sheet), about
+    return snapshot.table, content if same or not workbook else as_csv(sheet), about
 
 
 def _formulas(sheet: Sheet) -> list[str]:
@@ -129,8 +129,8 @@ def _formulas(sheet: Sheet) -> list[str]:
     return ["Beware: a spreadsheet program would run these cells as formulas:", *found[:5], *more]
 
 
-def _as_csv(sheet: Sheet) -> bytes:
-    """A workbook's first sheet as CSV."""
+def as_csv(sheet: Sheet) -> bytes:
+    """A table as CSV."""
     import csv
     import io
 

@@ -1,0 +1,236 @@
+"""The form of the set-up as a whole: its outcomes, its parameters, its constraints, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nicegui import ui
+
+from bomi.campaign import CampaignError, guess
+from bomi.campaign.snapshot import Snapshot
+from bomi.campaign.toml import read_document
+from bomi.errors import BomiError
+from bomi.names import DEFAULT, METHOD_NAMES
+from bomi.space import RESERVED
+from bomi.web import theme
+from bomi.web.views.setup_fields import ConstraintPart, OutcomePart, ParameterPart, Part
+from bomi.web.views.setup_form import (
+    KNOWN,
+    LISTED,
+    Form,
+    FormError,
+    constraint,
+    field_at,
+    new_key,
+    outcome,
+    parameter,
+)
+
+OPEN = 30  # parameters up to which the fields of each are shown
+
+
+class FormBody:
+    """The fields of a form. `changed` is told what was typed, `redraw` draws all of it anew."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        document: Mapping[str, Any],
+        form: Form,
+        changed: Callable[[str, Any], None],
+        redraw: Callable[[], None],
+    ) -> None:
+        self.snapshot = snapshot
+        self.document = document
+        self.form = form
+        self.changed = changed
+        self.redraw = redraw
+        self.parts: dict[tuple[str, str], Part] = {}
+
+    def build(self) -> None:
+        """Fields for the outcomes, the parameters and the rest."""
+        theme.heading("Outcomes" if len(self.form["outcomes"]) > 1 else "Outcome")
+        with theme.sheet("fields"):
+            for key in self.form["outcomes"]:
+                self.draw_outcome(key)
+        with theme.block("line"):
+            theme.button("Add an outcome", self.add_outcome, icon="add")
+        theme.heading("Parameters")
+        self.checklist()
+        with theme.sheet("fields"):
+            few = len(self.form["parameters"]) <= OPEN
+            for key in self.form["parameters"]:
+                self.draw_parameter(key, few)
+        with theme.block("line"):
+            theme.button("Add a parameter", self.add_parameter, icon="add")
+        theme.heading("Constraints")
+        ui.label(
+            "What every setting must keep: a sum of parameters, each in its own unit and times its coefficient. "
+            "A parameter without a coefficient takes no part."
+        ).classes("lead small")
+        for place, key in enumerate(self.form["constraints"], 1):
+            self.draw_constraint(place, key)
+        with theme.block("line"):
+            theme.button("Add a constraint", self.add_constraint, icon="add")
+        self.draw_rest()
+
+    def draw_outcome(self, key: str) -> None:
+        """The line of one outcome."""
+        part = OutcomePart(f"form/outcomes/{key}", self.form["outcomes"][key], self.changed, self.columns())
+        self.parts["outcomes", key] = part.build(lambda: self.take_out("outcomes", key))
+
+    def draw_parameter(self, key: str, open_: bool) -> None:
+        """The line of one parameter: its fields, or of many just what they say, until somebody wants to change it."""
+        texts = self.form["parameters"][key]
+        part = ParameterPart(f"form/parameters/{key}", texts, self.changed, self.columns())
+        if open_:
+            self.parts["parameters", key] = part.build(lambda: self.take_out("parameters", key))
+            return
+        holder = ui.element("div")
+
+        def edit() -> None:
+            holder.clear()
+            with holder:
+                self.parts["parameters", key] = part.build(lambda: self.take_out("parameters", key))
+
+        with holder, theme.block("line").style("flex-wrap: nowrap"):
+            ui.label(texts["name"]).style("font-weight: 500; min-width: 160px")
+            ends = f"{texts['low']} to {texts['high']} {texts['unit']}"
+            ui.label(ends if texts["low"] else texts["values"]).classes("soft grow")
+            button = theme.button("Change", edit).props("flat dense", remove="outline")
+            button.props["aria-label"] = f"Change {texts['name']}"
+            part.removable(texts["name"], lambda: self.take_out("parameters", key))
+
+    def draw_constraint(self, place: int, key: str) -> None:
+        """The card of one constraint."""
+        part = ConstraintPart(f"form/constraints/{key}", self.form["constraints"][key], self.changed)
+        self.parts["constraints", key] = part.build(place, self.form, lambda: self.take_out("constraints", key))
+
+    def checklist(self) -> None:
+        """Of a wide table, the columns to tick."""
+        columns = self.columns()
+        if len(columns) < LISTED:
+            return
+        chosen = {one["name"]: key for key, one in self.form["parameters"].items()}
+        outcomes = {one["name"] for one in self.form["outcomes"].values()}
+        names = [name for name in columns if not name.startswith(RESERVED) and name not in outcomes]
+        title = f"Columns of the table: {len(chosen)} of {len(names)} may vary"
+        with ui.expansion(title, icon="checklist", value=not chosen):
+            with theme.block("columns"):
+                for name in names:
+                    box = ui.checkbox(name, value=name in chosen).props("dense")
+                    box.on_value_change(lambda event, name=name: self.tick(name, bool(event.value)))
+            theme.button("Show their fields", self.redraw).props("flat")
+
+    def tick(self, name: str, wanted: bool) -> None:
+        """A column may vary, or not."""
+        parameters = self.form["parameters"]
+        key = next((key for key, one in parameters.items() if one["name"] == name), None)
+        if wanted and key is None:
+            parameters[new_key(parameters, "p")] = parameter(name, self.guessed(name))
+        elif not wanted and key is not None:
+            del parameters[key]
+        self.changed("", None)
+
+    def guessed(self, name: str) -> Mapping[str, Any]:
+        """What a column of the table looks like."""
+        sheet = self.snapshot.sheet
+        try:
+            text = guess(sheet, parameters=[name]).text() if sheet is not None else ""
+            found = read_document(self.snapshot.campaign_path, text.encode())
+        except BomiError:
+            found = {}
+        return dict(found.get("parameters", {}).get(name, {"range": ["", ""]}))
+
+    def draw_rest(self) -> None:
+        """The method, and what the form does not know."""
+        with theme.sheet():
+            theme.heading("Method")
+            with theme.block("form").style("grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr))"):
+                options = {"": f"{DEFAULT} (the default)", **{name: name for name in METHOD_NAMES if name != DEFAULT}}
+                self.choice("method", "How gaps are dealt with", options)
+                kept = {"error": "are an error", "keep": "are used; suggestions stay inside"}
+                self.choice("outside", "Rows outside the ranges", kept)
+        if others := [key for key in self.document if key not in KNOWN]:
+            theme.note(f"Kept as it is: {', '.join(others)}. It can be changed as text.")
+        if b"#" in (self.snapshot.toml or b""):
+            ui.label(
+                "Saving the form writes the file anew, without comments of your own; the version before is kept as "
+                ".bak. To keep them, edit the text."
+            ).classes("soft small")
+
+    def choice(self, name: str, label: str, options: Mapping[str, str]) -> None:
+        """One of several, for the whole campaign."""
+        value = self.form[name]
+        made = ui.select(dict(options), label=label, value=value if value in options else None)
+
+        def put(text: str) -> None:
+            self.form[name] = text
+            self.changed("", None)
+
+        made.on_value_change(lambda event: put(str(event.value or "")))
+        made.props("outlined dense options-dense").style("width: 100%")
+
+    def columns(self) -> list[str]:
+        """The columns of the table."""
+        return list(self.snapshot.sheet.columns) if self.snapshot.sheet else []
+
+    def add_parameter(self) -> None:
+        """A new parameter."""
+        key = new_key(self.form["parameters"], "p")
+        self.form["parameters"][key] = parameter("", {"range": ["", ""]})
+        self.redrawn()
+
+    def add_outcome(self) -> None:
+        """Another outcome."""
+        self.form["outcomes"][new_key(self.form["outcomes"], "o")] = outcome("", {})
+        self.redrawn()
+
+    def add_constraint(self) -> None:
+        """A new constraint."""
+        self.form["constraints"][new_key(self.form["constraints"], "c")] = constraint({}, {})
+        self.redrawn()
+
+    def take_out(self, section: str, key: str) -> None:
+        """A parameter, an outcome or a constraint less; coefficients keep the name of a parameter that is gone."""
+        gone = self.form[section].pop(key, None)
+        if section == "parameters" and gone is not None:
+            for one in self.form["constraints"].values():
+                if coefficient := one["terms"].pop(key, ""):
+                    one["terms"][gone["name"]] = coefficient
+        self.redrawn()
+
+    def redrawn(self) -> None:
+        """The form has other parts now."""
+        self.changed("", None)
+        self.redraw()
+
+    # --- what is wrong ---------------------------------------------------------------------------------------------
+
+    def fit(self) -> None:
+        """A parameter has another name or type: constraints speak of it."""
+        for (section, _), part in self.parts.items():
+            if section == "constraints":
+                part.fit()
+
+    def refuse(self, error: CampaignError | FormError) -> list[str]:
+        """Tell what is wrong at its fields; returns what has none."""
+        for part in self.parts.values():
+            part.clear()
+        left = []
+        for message, shown, spots in self.spots(error):
+            parts = [(self.parts[spot[:2]], spot[2]) for spot in spots if spot[:2] in self.parts]
+            for part, field in parts:
+                part.tell(message, field)
+            left += [] if parts else [shown]
+        return left
+
+    def spots(self, error: CampaignError | FormError) -> list[tuple[str, str, list[tuple[str, str, str]]]]:
+        """Each thing that is wrong: what to say at its field, what to say above, and where its fields are."""
+        if isinstance(error, FormError):
+            return [(one.message, one.message, [(one.section, one.key, one.field)]) for one in error.wrong]
+        return [
+            (fault.message, str(fault), [spot for place in fault.places if (spot := field_at(self.form, place))])
+            for fault in error.faults
+        ]
