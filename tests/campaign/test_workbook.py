@@ -1,5 +1,6 @@
 import io
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import openpyxl
@@ -9,7 +10,10 @@ from hypothesis import strategies as st
 
 from bomi.campaign import append, guess, read_experiments, read_sheet, write_guess
 from bomi.campaign.delimited import MIXED
-from bomi.campaign.sheet import load_sheet, parse_sheet
+from bomi.campaign.draft import enter, remove_row
+from bomi.campaign.edits import Changes, Edit, removals, save_edits, see
+from bomi.campaign.sheet import Sheet, load_sheet, parse_sheet
+from bomi.campaign.snapshot import take_snapshot
 from bomi.errors import FileError
 from bomi.space.cells import Normal
 
@@ -98,6 +102,94 @@ def test_nothing_is_written_over_what_stands_below_the_table(tmp_path):
     book.save(table)
     with pytest.raises(FileError, match="row 6 is not empty"):
         append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}])
+
+
+def typed_anew(table: Path, *texts: tuple[int, str, str], without: tuple[int, ...] = ()) -> Sheet:
+    """Cells of a workbook typed anew, by place of the row and column; the table as it is read back."""
+    sheet = read_sheet(table)
+    edits = tuple(Edit(sheet.numbers[place], see(sheet, place), name, text) for place, name, text in texts)
+    assert save_edits(table, Changes(edits=edits, removed=removals(sheet, without)), whole=True) == []
+    return read_sheet(table)
+
+
+def test_cells_of_a_workbook_are_typed_anew_and_all_else_stays(tmp_path):
+    table, _ = campaign_for(tmp_path)
+    book = openpyxl.load_workbook(table)
+    sheet = book.active
+    sheet["B3"].font = openpyxl.styles.Font(bold=True)
+    sheet["F2"], sheet["F3"] = "beside", 7
+    book.create_sheet("other")["A1"] = f"=SUM({sheet.title}!B2:B5)"
+    book.save(table)
+    before, first = parts(table), read_sheet(table)
+    name, medium = first.header[1], first.header[2]
+    now = typed_anew(table, (1, name, "171.5"), (0, name, "160±8"), (2, medium, ""), (3, medium, "öl & <wasser>"))
+    assert now.columns[name] == ["160±8", "171.5", *first.columns[name][2:]]
+    assert now.columns[medium] == [*first.columns[medium][:2], "", "öl & <wasser>"]
+    after = openpyxl.load_workbook(table)
+    assert (after.active["B3"].value, after.active["B3"].font.bold, after.active["F3"].value) == (171.5, True, 7)
+    assert after["other"]["A1"].value == f"=SUM({sheet.title}!B2:B5)"
+    changed = {part for part, content in parts(table).items() if before[part] != content}
+    assert changed == {"xl/worksheets/sheet1.xml"}  # openpyxl asks for a computation on opening by itself
+    assert b'fullCalcOnLoad="1"' in parts(table)["xl/workbook.xml"]
+    # A row that is removed is emptied; what stands below it stays where it is.
+    gone = typed_anew(table, without=(1,))
+    assert gone.columns[first.header[0]] == [first.columns[first.header[0]][place] for place in (0, 2, 3)]
+    assert gone.numbers == [2, 4, 5]
+    assert openpyxl.load_workbook(table).active["F3"].value is None
+
+
+def test_the_sheet_that_the_campaign_names_is_written_to(tmp_path):
+    table, campaign = campaign_for(tmp_path)
+    book = openpyxl.load_workbook(table)
+    book.copy_worksheet(book.active).title = "again"
+    book.save(table)
+    (tmp_path / "campaign.toml").write_text(replace(campaign, sheet="again").text(), encoding="utf-8")
+    enter(take_snapshot(table), 2, {"hardness": "137"})
+    now = openpyxl.load_workbook(table)
+    assert (now.worksheets[0]["D4"].value, now["again"]["D4"].value) == (None, 137)
+    remove_row(take_snapshot(table), 2)
+    now = openpyxl.load_workbook(table)
+    assert (now.worksheets[0]["A4"].value, now["again"]["A4"].value) == ("H3", None)
+
+
+def test_a_cell_in_percent_stays_in_percent(tmp_path):
+    table = tmp_path / "lab.xlsx"
+    book = openpyxl.Workbook()
+    for row in [("run", "humidity", "y"), ("H1", 0.45, 3.0), ("H2", 0.5, 4.0)]:
+        book.active.append(row)
+    for line in (2, 3):
+        book.active.cell(line, 2).number_format = "0.0%"
+    book.save(table)
+    now = typed_anew(table, (0, "humidity", "41.5%"), (1, "humidity", "52"))
+    assert now.columns["humidity"] == ["41.5%", "52%"]
+    assert openpyxl.load_workbook(table).active["B2"].value == pytest.approx(0.415)
+
+
+def test_what_only_a_spreadsheet_program_can_change_is_left_to_it(tmp_path):
+    table, _ = campaign_for(tmp_path)
+    name = read_sheet(table).header[1]
+
+    def refused(place: int, reason: str, *, make) -> None:
+        book = openpyxl.load_workbook(table)
+        make(book.active)
+        book.save(other := tmp_path / "other.xlsx")
+        content = other.read_bytes()
+        with pytest.raises(FileError, match=reason):
+            typed_anew(other, (place, name, "171"))
+        assert other.read_bytes() == content
+
+    refused(1, "row 3 has a formula that may use row 3", make=lambda sheet: sheet.__setitem__("E3", "=B3*2"))
+    refused(1, "row 5 has a formula that may use row 3", make=lambda sheet: sheet.__setitem__("E5", "=B$3+1"))
+    refused(1, "row 5 has a formula that may use row 3", make=lambda sheet: sheet.__setitem__("E5", "=SUM(B2:B5)"))
+    refused(1, "B3 is part of the merged cell B3:B4", make=lambda sheet: sheet.merge_cells("B3:B4"))
+    with pytest.raises(FileError, match="a spreadsheet would run the cell"):
+        typed_anew(table, (1, name, "=1+1"))
+    with pytest.raises(FileError, match="cannot hold the character"):
+        typed_anew(table, (1, name, "1\x0b2"))
+    book = openpyxl.load_workbook(table)
+    book.active["E5"] = "=B5*33"  # of another row: the rest can be changed
+    book.save(table)
+    assert typed_anew(table, (1, name, "171")).columns[name][1] == "171"
 
 
 def test_an_ods_is_only_read(tmp_path):

@@ -3,6 +3,10 @@
 import re
 import time
 
+import pytest
+
+from bomi.campaign import read_sheet
+
 from .driving import SLOW, button, cell, marked, retype, rows, save, scroll, told
 
 FOCUSED = "getElement(document.querySelector('.grid').id.slice(1)).api.getFocusedCell()"
@@ -165,3 +169,53 @@ def test_rows_are_excluded_and_used_again_and_stay_in_the_table(lab, served, tab
     save(page, "Save 1 change")
     page.get_by_text("40 rows, 38 with an outcome").wait_for()
     assert [row["exclude"] for row in rows(lab)[:4]] == ["", "", "", "yes"]
+
+
+@pytest.fixture
+def book(lab):
+    """The lab's table as a workbook with a bold cell and a second sheet."""
+    openpyxl = pytest.importorskip("openpyxl")
+    made = openpyxl.Workbook()
+    sheet = read_sheet(lab)
+    for row in (sheet.header, *sheet.rows):
+        made.active.append([float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else text or None for text in row])
+    made.active["H3"].font = openpyxl.styles.Font(bold=True)
+    made.create_sheet("notes")["A1"] = "kept"
+    made.save(lab.with_suffix(".xlsx"))
+    lab.unlink()
+    return lab.with_suffix(".xlsx")
+
+
+def test_a_workbook_is_typed_into_added_to_and_brought_back(book, served, tab):
+    before = book.read_bytes()
+    page = tab(served(book).address)
+    page.get_by_text("40 rows, 39 with an outcome").wait_for()
+    retype(page, 1, 7, "Ann")
+    retype(page, 2, 2, "165±5")
+    marked(page, 2, 2, "uncertain")
+    button(page, "Add row").click()
+    cell(page, 40, 2).wait_for()
+    retype(page, 40, 6, "401")
+    assert book.read_bytes() == before
+    save(page, "Save 3 changes")
+    sheet = read_sheet(book)
+    assert (sheet.columns["operator"][1], sheet.columns["temperature"][2]) == ("Ann", "165±5")
+    assert (len(sheet.rows), sheet.columns["strength"][40]) == (41, "401")
+    import openpyxl
+
+    now = openpyxl.load_workbook(book)
+    assert (now.active["H3"].font.bold, now["notes"]["A1"].value) == (True, "kept")
+    # A row less, the version before, and a cell that is refused stays as it was.
+    scroll(page, 0)
+    page.locator('.ag-row[row-index="1"] .ag-checkbox-input').first.check()
+    button(page, "Remove 1 row").click()
+    page.get_by_text("In a workbook their cells are emptied").wait_for()
+    page.get_by_role("dialog").get_by_role("button", name="Remove 1 row").click()
+    save(page, "Save 1 change")
+    page.get_by_text("40 rows, 39 with an outcome").wait_for()
+    button(page, "Versions").click()
+    button(page, "Restore the version before").click()
+    page.get_by_text("41 rows, 40 with an outcome").wait_for()
+    retype(page, 0, 8, "=1+1")
+    told(page, "would run the cell '=1+1' as a formula")
+    assert cell(page, 0, 8).inner_text() == "thermostat log lost"

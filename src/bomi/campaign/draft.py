@@ -144,10 +144,11 @@ class Draft:
         moved = Changes(columns, made, changes.added, removals(now.sheet, gone))
         return Draft(now, moved), conflicts + kept
 
-    def save(self) -> list[Conflict]:
-        """Write the changes that fit into the file as it is now; returns the others."""
+    def save(self, *, whole: bool = False) -> list[Conflict]:
+        """Write the changes that fit into the file as it is now; returns the others. `whole`: all, or an error."""
         names = column_names(self.base.campaign) if self.base.campaign else ()
-        return save_edits(self.base.table, self.changes, names=names)
+        sheet = self.base.sheet.name if self.base.sheet else ""
+        return save_edits(self.base.table, self.changes, names=names, sheet=sheet or None, whole=whole)
 
 
 def enter(base: Snapshot, place: int, texts: Mapping[str, str]) -> None:
@@ -159,14 +160,12 @@ def enter(base: Snapshot, place: int, texts: Mapping[str, str]) -> None:
         error = TableError("\n".join(f"{problem.column}: {problem.message}" for problem in wrong))
         error.problems = tuple(wrong)
         raise error
-    names = column_names(base.campaign) if base.campaign else ()
-    save_edits(base.table, draft.changes, names=names, whole=True)
+    draft.save(whole=True)
 
 
 def remove_row(base: Snapshot, place: int) -> None:
     """Remove one row from the file, such as a suggestion that nobody will run, unless it was changed meanwhile."""
-    names = column_names(base.campaign) if base.campaign else ()
-    save_edits(base.table, Draft(base).without([place]).changes, names=names, whole=True)
+    Draft(base).without([place]).save(whole=True)
 
 
 def marks(snapshot: Snapshot) -> dict[tuple[int, str], str]:

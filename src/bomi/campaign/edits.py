@@ -15,7 +15,7 @@ from typing import Any
 
 from bomi.campaign import storage
 from bomi.campaign.locks import locked
-from bomi.campaign.sheet import Sheet, parse_sheet
+from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.errors import FileError
 from bomi.space import IDENTITY
 
@@ -193,7 +193,12 @@ def _contents(sheet: Sheet) -> list[frozenset[tuple[str, str]]]:
 
 def with_columns(sheet: Sheet, names: Sequence[str]) -> Sheet:
     """The table with more columns at its right, blank in every row."""
-    return parse_sheet(sheet.path, sheet.append(names, []), (*sheet.header, *names)) if names else sheet
+    return _reread(sheet, sheet.append(names, []), names) if names else sheet
+
+
+def _reread(sheet: Sheet, content: bytes, names: Sequence[str] = ()) -> Sheet:
+    """The same table with other content."""
+    return load_sheet(sheet.path, content, (*sheet.header, *names), sheet=sheet.name or None)
 
 
 def edited(sheet: Sheet, changes: Changes) -> tuple[bytes, list[Conflict]]:
@@ -203,20 +208,22 @@ def edited(sheet: Sheet, changes: Changes) -> tuple[bytes, list[Conflict]]:
     gone, kept = locate_removals(sheet, changes.removed)
     content = sheet.retyped(places, without=gone)
     if changes.added:
-        content = parse_sheet(sheet.path, content, sheet.header).append([], [dict(row) for row in changes.added])
+        content = _reread(sheet, content).append([], [dict(row) for row in changes.added])
     return content, conflicts + kept
 
 
-def save_edits(path: Path, changes: Changes, *, names: Collection[str] = (), whole: bool = False) -> list[Conflict]:
+def save_edits(
+    path: Path, changes: Changes, *, names: Collection[str] = (), sheet: str | None = None, whole: bool = False
+) -> list[Conflict]:
     """Write changes into a table as it is now, and keep the version before as `.bak`; returns conflicts.
 
-    With `whole`, a conflict is an error and nothing is written.
+    `sheet` is one of a workbook's. With `whole`, a conflict is an error and nothing is written.
     """
     conflicts: list[Conflict] = []
 
     def change(content: bytes) -> bytes:
         nonlocal conflicts
-        new, conflicts = edited(parse_sheet(path, content, names), changes)
+        new, conflicts = edited(load_sheet(path, content, names, sheet=sheet), changes)
         if whole and conflicts:
             raise FileError("\n".join(map(str, conflicts)))
         return new

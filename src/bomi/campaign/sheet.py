@@ -68,6 +68,11 @@ class Sheet:
         return sorted({name for name in self.header if name and self.header.count(name) > 1})
 
     @property
+    def editable(self) -> bool:
+        """Whether cells can be typed anew: in text files, and in workbooks of the newer kind."""
+        return self.lines is not None or self.path.suffix.lower() in xlsx.WRITTEN
+
+    @property
     def written(self) -> str:
         """How the table is written, in words."""
         if self.lines is not None:
@@ -141,8 +146,10 @@ class Sheet:
     def retyped(self, changes: Mapping[tuple[int, int], str], *, without: Collection[int] = ()) -> bytes:
         """The file with some cells typed anew, by place of row and column, and without some rows, by place.
 
-        Every other byte is as it was.
+        Every other byte is as it was. A row of a workbook is emptied: what stands below it stays where it is.
         """
+        if self.book is not None:
+            return self._retyped_book(self.book, changes, without)
         lines = list(self._lines("to edit it"))
         by_row: dict[int, dict[int, str]] = {}
         for (row, column), text in changes.items():
@@ -160,6 +167,17 @@ class Sheet:
             first, last = self.numbers[row] - 1, self.ends[row + 1]
             lines[first:last] = [""] * (last - first)
         return delimited.encode(self.path, "".join(lines), self.encoding)
+
+    def _retyped_book(self, book: bytes, changes: Mapping[tuple[int, int], str], without: Collection[int]) -> bytes:
+        cells: dict[int, dict[int, str]] = {
+            self.numbers[row]: {place: "" for place, text in enumerate(self.rows[row]) if text} for row in without
+        }
+        for (row, column), text in changes.items():
+            _check_formula(text)
+            before = self.rows[row][column] if column < len(self.rows[row]) else ""
+            percent = isinstance(before, Numeral) and before.endswith("%")  # the cell shows a share in percent
+            cells.setdefault(self.numbers[row], {})[column] = xlsx.share(text.removesuffix("%")) if percent else text
+        return xlsx.retype(self.path, book, self.name, cells, self.numbers)
 
     def _lines(self, purpose: str) -> list[str]:
         if self.lines is None:

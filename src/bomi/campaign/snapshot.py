@@ -39,8 +39,8 @@ class Snapshot:
 
     @property
     def editable(self) -> bool:
-        """Whether cells can be written: a workbook is only read."""
-        return self.sheet is not None and self.sheet.lines is not None
+        """Whether cells can be written: an .xls or .ods is only read."""
+        return self.sheet is not None and self.sheet.editable
 
 
 def take_snapshot(table: Path, campaign: Path | None = None) -> Snapshot:

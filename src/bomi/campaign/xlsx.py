@@ -1,6 +1,7 @@
-"""Rows added to an .xlsx workbook: its sheet's XML gets cells, and every other byte inside stays.
+"""Rows added to an .xlsx workbook, and cells typed anew: its sheet's XML gets cells, and every other byte inside stays.
 
-A library would load and save the whole book, and lose its charts and what its formulas have computed.
+A library would load and save the whole book, and lose its charts and what its formulas have computed. What depends on
+a changed cell is not computed here: a cell that a formula of the table may use is left to the spreadsheet program.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ _CELL = re.compile(r"<c\b(?P<attributes>[^>]*?)(?:/>|>(?P<inside>.*?)</c>)", re.
 _PLACE = re.compile(r'\br="([A-Z]+)(\d+)"')
 _NUMBER = re.compile(r'\br="(\d+)"')
 _STYLE = re.compile(r'\bs="\d+"')
+_FORMULA = re.compile(r"<f\b[^>]*?(?:/>|>(?P<text>.*?)</f>)", re.DOTALL)
+_MERGED = re.compile(r'<mergeCell ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"')
+_CALCULATION = re.compile(r"<calcPr\b(?![^>]*fullCalcOnLoad)")
+_UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
+WRITTEN = (".xlsx", ".xlsm")
 _DIMENSION = re.compile(r'(<dimension ref=")([A-Z]+\d+)(?::([A-Z]+)(\d+))?(")')
 
 
@@ -43,23 +49,82 @@ def append(
 
     A new cell looks like the one in the row above. Columns shown in percent are written as shares.
     """
-    if path.suffix.lower() not in (".xlsx", ".xlsm"):
-        raise FileError(f"{path.name} is a workbook that is only read; save it as .xlsx or CSV to have rows added")
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        part = _part(archive, sheet)
-        text = archive.read(part).decode("utf-8")
+    part, text = _opened(path, content, sheet, "to have rows added")
     places = {name: place for place, name in enumerate((*header, *missing)) if name}
     cells: dict[int, dict[int, str]] = {header_number: {places[name]: name for name in missing}} if missing else {}
     for number, row in enumerate(rows, last + 1):
         cells[number] = {
-            places[name]: _share(text) if name in percent else text for name, text in row.items() if name in places
+            places[name]: share(text) if name in percent else text for name, text in row.items() if name in places
         }
         cells[number] = {place: text for place, text in cells[number].items() if text}
-    changed = _with_cells(path, text, cells, last)
+    return _packed(content, {part: _with_cells(path, text, cells, last).encode()})
+
+
+def retype(
+    path: Path, content: bytes, sheet: str, cells: Mapping[int, Mapping[int, str]], rows: Collection[int]
+) -> bytes:
+    """The workbook with cells typed anew, by row and by place in the row; "" empties a cell. Each keeps its looks.
+
+    `rows` are those of the table: a cell that a formula in them may use is not changed, as nobody here computes it.
+    """
+    part, text = _opened(path, content, sheet, "to edit it")
+    data = _DATA.search(text)
+    found = {int(n[1]): row for row in _ROW.finditer(data[0] if data else "") if (n := _NUMBER.search(row[1]))}
+    if data is None or not found.keys() >= cells.keys():
+        raise FileError(f"{path.name} is written in a way that cells cannot be changed in; save it as CSV")
+    _check_formulas(path, found, cells, rows)
+    for left, top, right, bottom in _MERGED.findall(text):
+        for number in range(int(top), int(bottom) + 1):
+            for place in cells.get(number, ()):
+                if _index(left) <= place <= _index(right) and (top != bottom or place > _index(left)):
+                    raise FileError(
+                        f"{path.name}: {_letters(place)}{number} is part of the merged cell "
+                        f"{left}{top}:{right}{bottom}; change it in your spreadsheet program"
+                    )
+    pieces, start = [], 0
+    for number in sorted(cells):
+        old = found[number]
+        made = {j: _cell(number, j, value, {}) for j, value in cells[number].items()}
+        pieces += [data[0][start : old.start()], _merged(path, number, old, made, over=True)]
+        start = old.end()
+    new = "".join(pieces) + data[0][start:]
+    width = max((place for row in cells.values() for place in row), default=0)
+    changed = _sized(text[: data.start()] + new + text[data.end() :], width, max(cells, default=0))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        book = archive.read("xl/workbook.xml").decode("utf-8")
+    anew = _CALCULATION.sub('<calcPr fullCalcOnLoad="1"', book)  # formulas elsewhere, once a spreadsheet opens it
+    return _packed(content, {part: changed.encode(), "xl/workbook.xml": anew.encode()})
+
+
+def _check_formulas(
+    path: Path, found: Mapping[int, re.Match[str]], cells: Mapping[int, Collection[int]], rows: Collection[int]
+) -> None:
+    """What a formula of the table may use stays: its result would be read as it was before."""
+    for number in rows:
+        texts = [one["text"] or "" for one in _FORMULA.finditer(found[number][0])] if number in found else []
+        uses = [n for n in cells if n == number or any(re.search(rf":|[A-Z]\$?{n}(?!\d)", text) for text in texts)]
+        if texts and uses:
+            raise FileError(
+                f"{path.name}: row {number} has a formula that may use row {uses[0]}; only a spreadsheet program can "
+                "compute it anew, so change it there"
+            )
+
+
+def _opened(path: Path, content: bytes, sheet: str, purpose: str) -> tuple[str, str]:
+    """Where in a workbook a sheet is, and its XML."""
+    if path.suffix.lower() not in WRITTEN:
+        raise FileError(f"{path.name} is a workbook that is only read; save it as .xlsx or CSV {purpose}")
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        part = _part(archive, sheet)
+        return part, archive.read(part).decode("utf-8")
+
+
+def _packed(content: bytes, parts: Mapping[str, bytes]) -> bytes:
+    """A workbook with some of its parts anew."""
     packed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
         for info in old.infolist():
-            new.writestr(info, changed.encode() if info.filename == part else old.read(info.filename))
+            new.writestr(info, parts.get(info.filename) or old.read(info.filename))
     return packed.getvalue()
 
 
@@ -97,22 +162,24 @@ def _with_cells(path: Path, text: str, cells: Mapping[int, Mapping[int, str]], a
     return _sized(text[: data.start()] + new + text[data.end() :], width, max(cells, default=0))
 
 
-def _merged(path: Path, number: int, old: re.Match[str], made: Mapping[int, str]) -> str:
-    """A row that is there already, with cells that are blank in it."""
+def _merged(path: Path, number: int, old: re.Match[str], made: Mapping[int, str], *, over: bool = False) -> str:
+    """A row that is there already, with cells that are blank in it, or `over` what it holds."""
     held: dict[int, str] = {}
     for cell in _CELL.finditer(old["cells"] or ""):
-        if place := _PLACE.search(cell["attributes"]):
-            j = _index(place[1])
-            held[j] = cell[0]
-            full = re.search(r"<(?:v|f|is)\b", cell["inside"] or "")
-            if full and j in made:
-                raise FileError(
-                    f"{path.name}: row {number} is not empty, so no experiment can be added below the last one; "
-                    "leave blank rows between the table and what stands under it"
-                )
-            style = _STYLE.search(cell["attributes"])
-            if j in made and style:
-                made = {**made, j: _STYLE.sub("", made[j]).replace("<c ", f"<c {style[0]} ")}
+        place = _PLACE.search(cell["attributes"])
+        if place is None:
+            raise FileError(f"{path.name} is written in a way that row {number} cannot be changed in; save it as CSV")
+        j = _index(place[1])
+        held[j] = cell[0]
+        full = re.search(r"<(?:v|f|is)\b", cell["inside"] or "")
+        if full and j in made and not over:
+            raise FileError(
+                f"{path.name}: row {number} is not empty, so no experiment can be added below the last one; "
+                "leave blank rows between the table and what stands under it"
+            )
+        style = _STYLE.search(cell["attributes"])
+        if j in made and style:
+            made = {**made, j: _STYLE.sub("", made[j]).replace("<c ", f"<c {style[0]} ")}
     together = {**held, **made}
     return f"<row{old['attributes']}>{''.join(together[place] for place in sorted(together))}</row>"
 
@@ -130,12 +197,17 @@ def _styles(row: str) -> dict[int, str]:
 def _cell(number: int, place: int, text: str, styles: Mapping[int, str]) -> str:
     """A cell: a number where the text is written as one, else a text."""
     head = f'<c r="{_letters(place)}{number}"' + (f" {styles[place]}" if place in styles else "")
+    if not text:
+        return f"{head}/>"
+    if wrong := _UNWRITABLE.search(text):
+        raise FileError(f"a workbook cannot hold the character {wrong[0]!r} of the cell {text!r}")
     if STRICT.plain.fullmatch(text) and number_text(float(text)) == text:
         return f"{head}><v>{text}</v></c>"
     return f'{head} t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>'
 
 
-def _share(text: str) -> str:
+def share(text: str) -> str:
+    """A number of percent as the share that a workbook stores."""
     return number_text(float(text) / 100) if STRICT.plain.fullmatch(text) else text
 
 

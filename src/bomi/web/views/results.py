@@ -8,8 +8,6 @@ from nicegui import ui
 
 from bomi.campaign import Campaign
 from bomi.campaign.draft import Draft
-from bomi.campaign.edits import save_edits
-from bomi.campaign.experiments import column_names
 from bomi.data.observations import Row
 from bomi.errors import BomiError
 from bomi.web import theme
@@ -79,7 +77,7 @@ class ResultsDialog:
             if wrong:
                 raise BomiError("\n".join(str(problem) for problem in wrong))
             if changed:
-                save_edits(self.snapshot.table, draft.changes, names=column_names(self.campaign), whole=True)
+                draft.save(whole=True)
         except BomiError as error:
             with self.message:
                 theme.note(str(error), bad=True)
