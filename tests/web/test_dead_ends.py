@@ -7,7 +7,7 @@ import pytest
 from bomi.campaign import Campaign
 
 from .conftest import QUICK
-from .driving import SLOW, button, go, retype, rows, told
+from .driving import SLOW, button, go, only, retype, rows, told
 
 ONE = """
 [objective]
@@ -57,6 +57,37 @@ def test_rows_outside_the_range_are_used_with_a_button(lab, served, tab):
     button(page, "Use the rows outside the range").click()
     page.get_by_label("How many experiments").wait_for()
     assert 'out_of_bounds = "keep"' in (lab.parent / "campaign.toml").read_text(encoding="utf-8")
+
+
+def test_a_value_outside_the_range_is_told_in_plain_words_wherever_it_is_typed(lab, served, tab):
+    lab.write_text(lab.read_text(encoding="utf-8") + "41,,175,4,15,oil,,,\n", encoding="utf-8")
+    campaign, page = lab.parent / "campaign.toml", tab(served(lab).at("suggest"), "Suggest")
+    button(page, "Enter result").click()
+    page.get_by_label("strength (MPa)").fill("433")
+    page.get_by_role("group", name="temperature").get_by_role("button", name="other value").click()
+    page.get_by_label("temperature (°C)").fill("250")
+    button(page, "Save result").click()
+    page.get_by_text("temperature: 250 is outside [120, 240] °C").wait_for()
+    button(page, "Use the rows outside the range").wait_for()
+    button(page, "Cancel").click()
+    button(page, "Keep it for later").click()
+    page.get_by_role("dialog").first.wait_for(state="detached")
+    go(page, "Gaps")
+    only(page, "temperature")
+    field = page.get_by_label("temperature of row 2, looked up or measured again")
+    field.fill("245")
+    field.press("Enter")
+    page.get_by_text("245 is outside [120, 240] °C").wait_for()
+    assert page.get_by_text("out_of_bounds").count() == 0
+    assert "out_of_bounds" not in campaign.read_text(encoding="utf-8").partition("[")[0]
+    button(page, "Use the rows outside the range").click()
+    told(page, "temperature of row 2 is 245 now")
+    assert (rows(lab)[0]["temperature"], rows(lab)[40]["strength"]) == ("245", "")
+    go(page, "Suggest")
+    button(page, "Go on with the result").click()
+    button(page, "Save result").click()
+    page.get_by_text("No row awaits its outcome").wait_for()
+    assert (rows(lab)[40]["temperature"], rows(lab)[40]["strength"]) == ("250", "433")
 
 
 def test_suggestions_stay_and_say_when_they_are_of_an_older_table(lab, served, tab):

@@ -92,6 +92,8 @@ def test_the_set_up_keeps_what_is_typed_over_views_reloads_and_tabs(lab, served,
     wait_kept(page, kept_path(lab), "pressure")
     page.reload()
     page.get_by_role("region", name="pressure").wait_for()
+    assert page.evaluate("sessionStorage.getItem('bomi-cut')") is None  # a reload is no lost connection
+    assert page.get_by_text("Connected again").count() == 0
     assert page.get_by_label("To", exact=True).first.input_value() == "26"
     page.close()
     page = tab(server.at("setup"), "Set-up")
@@ -110,8 +112,20 @@ def test_the_set_up_keeps_what_is_typed_over_views_reloads_and_tabs(lab, served,
     button(page, "Save 1 change").click()
     told(page, "Saved; the version before")
     assert rows(lab)[0]["pressure"] == ""
-    # Discarding asks.
+    # Steps can be undone and done again, a parameter that was removed among them.
     go(page, "Set-up")
+    page.get_by_role("button", name="Remove pressure").click()
+    page.get_by_role("region", name="pressure").wait_for(state="detached")
+    page.get_by_label("To", exact=True).first.fill("250")
+    button(page, "Undo").click()
+    page.wait_for_function("document.querySelectorAll('input[aria-label=\"To\"]')[0]?.value === '260'")
+    button(page, "Undo").click()
+    page.get_by_role("region", name="pressure").wait_for()
+    button(page, "Save").wait_for()
+    assert page.get_by_role("button", name="Discard").count() == 0
+    button(page, "Do again").click()
+    page.get_by_role("region", name="pressure").wait_for(state="detached")
+    # Discarding asks, and can be undone.
     page.get_by_label("To", exact=True).first.fill("999")
     button(page, "Discard").click()
     button(page, "Keep").click()
@@ -120,6 +134,18 @@ def test_the_set_up_keeps_what_is_typed_over_views_reloads_and_tabs(lab, served,
     button(page, "Discard").click()
     button(page, "Discard it").click()
     page.wait_for_function("document.querySelectorAll('input[aria-label=\"To\"]')[0]?.value === '260'")
+    button(page, "Undo").click()
+    page.wait_for_function("document.querySelectorAll('input[aria-label=\"To\"]')[0]?.value === '999'")
+    button(page, "Undo").click()
+    page.wait_for_function("document.querySelectorAll('input[aria-label=\"To\"]')[0]?.value === '260'")
+    button(page, "Undo").click()
+    page.get_by_role("region", name="pressure").wait_for()
+    # The version before the last save comes back.
+    button(page, "Versions").click()
+    page.get_by_text("4 parameters, maximize strength").wait_for()
+    button(page, "Restore the version before").click()
+    told(page, "campaign.toml is the version before now")
+    assert campaign.read_text(encoding="utf-8") == before
 
 
 def test_saving_one_gap_keeps_what_is_typed_into_another(lab, served, tab):

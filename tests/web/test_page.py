@@ -68,7 +68,7 @@ def test_the_whole_loop(lab, served, tab):
     field = page.get_by_label("temperature of row 43, looked up or measured again")
     field.fill("900")
     field.press("Enter")
-    page.get_by_text("900 is out of bounds [120, 240] °C").wait_for()
+    page.get_by_text("900 is outside [120, 240] °C").wait_for()
     assert rows(lab)[41]["temperature"] == "?"
     field.fill("165")
     field.press("Enter")

@@ -1,5 +1,8 @@
 """What the views show beyond the loop: a phone's cards, several results at once, maps and figures to save."""
 
+from bomi.campaign.edits import Changes
+from bomi.campaign.kept import Kept, write_kept
+
 from .driving import SLOW, button, go, rows, told
 
 
@@ -13,9 +16,18 @@ def test_a_phone_gets_cards_and_types_into_them(lab, served, tab):
     page.get_by_role("region", name="Row 8", exact=True).get_by_role("button", name="Edit").click()
     page.get_by_label("operator").fill("Zoe")
     page.get_by_label("operator").press("Tab")
-    page.get_by_label("time", exact=True).fill("soon")
-    button(page, "Done").click()
+    # What is being typed is there again after a reload, though the field was never left.
+    page.get_by_label("time", exact=True).press_sequentially("soon")
+    page.reload()
+    button(page, "Save 2 changes").wait_for()
+    page.get_by_label("Search the table").fill("H07")
     page.get_by_role("region", name="Row 8", exact=True).get_by_text("expected a number").wait_for()
+    button(page, "Undo").click()
+    button(page, "Save 1 change").wait_for()
+    page.get_by_role("region", name="Row 8", exact=True).get_by_role("button", name="Edit").click()
+    button(page, "Remove").click()
+    button(page, "Remove it").click()
+    page.get_by_text("39 rows").first.wait_for()
     button(page, "Undo").click()
     button(page, "Save 1 change").click()
     told(page, "Saved")
@@ -27,6 +39,8 @@ def test_a_phone_gets_cards_and_types_into_them(lab, served, tab):
 
 def test_several_results_are_entered_at_once(lab, served, tab):
     text = lab.read_text(encoding="utf-8")
+    expected = {"asked/41": {"expected": {"strength": "442"}, "why": "it is expected to be the best"}}
+    write_kept(lab, Kept(Changes(), expected))
     lab.write_text(text + "41,,175,4,15,oil,,,\n42,,180,4,15,oil,,,\n43,,185,4,15,oil,,,\n", encoding="utf-8")
     page = tab(served(lab).at("suggest"), "Suggest")
     button(page, "Enter several results").click()
@@ -38,7 +52,7 @@ def test_several_results_are_entered_at_once(lab, served, tab):
     assert rows(lab)[40]["strength"] == ""
     page.get_by_label("strength of 42").fill("failed")
     button(page, "Save results").click()
-    told(page, "Saved 2 results")
+    told(page, "Saved 2 results. 41: strength: expected 442, got 430.")
     page.get_by_role("heading", name="Experiment 43").wait_for()
     page.get_by_role("heading", name="Experiment 41").wait_for(state="detached")
     assert [(row["strength"], row["operator"]) for row in rows(lab)[40:]] == [("430", "Ann"), ("failed", ""), ("", "")]
@@ -56,7 +70,18 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     with page.expect_download() as download:
         button(page, "Save strength over time as SVG").click()
     assert download.value.suggested_filename == "strength over time.svg"
+    # What is shown as bars and as a table is drawn to be saved.
+    for name, text in (
+        ("what matters for strength", "with others"),
+        ("what matters only together for strength", "time"),
+    ):
+        with page.expect_download() as download:
+            button(page, f"Save {name} as SVG").click()
+        assert text in download.value.path().read_text(encoding="utf-8")
     go(page, "Gaps")
+    with page.expect_download(timeout=SLOW) as download:
+        button(page, "Save temperature of row 2 as PNG").click(timeout=SLOW)
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
     page.get_by_role("button", name="row 2 · H01").first.click(timeout=SLOW)
     page.get_by_role("heading", name="Data", level=1).wait_for()
     page.locator('.ag-row[row-index="0"] .ag-cell-focus').wait_for()

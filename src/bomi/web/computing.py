@@ -23,6 +23,7 @@ class Job:
     waiting: set[object] = field(default_factory=set)
     doing: str = ""
     began: float | None = None  # when its turn came
+    share: float = 0.0  # that is done, where that is known
     ended: bool = False
 
 
@@ -54,8 +55,8 @@ class Computing:
             job.waiting.discard(who)
 
     async def _run(self, job: Job, version: Any, arguments: tuple[Any, ...]) -> Any:
-        def say(text: str) -> None:
-            job.doing = text
+        def say(text: str, share: float) -> None:
+            job.doing, job.share = text, share
 
         def turn() -> None:
             job.began = time.monotonic()
@@ -102,4 +103,6 @@ class Computing:
             return "Waiting for another computation to end …"
         seconds, usual = time.monotonic() - job.began, self._seconds.get(name)
         text = f"{(job.doing or 'loading').capitalize()} … {seconds:.0f} s"
+        if job.share:
+            return f"{text}, about {seconds * (1 - job.share) / job.share:.0f} s to go"
         return text + (f", about {usual:.0f} s the last time" if usual is not None and usual >= 1 else "")

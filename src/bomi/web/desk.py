@@ -16,9 +16,8 @@ from bomi.campaign.snapshot import Snapshot, take_snapshot
 from bomi.campaign.toml import NAME
 from bomi.errors import BomiError
 from bomi.web.computing import Computing
+from bomi.web.steps import Steps
 from bomi.web.worker import Worker
-
-STEPS = 200  # that can be undone
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,8 @@ class Desk:
         self.asking: Asking | None = None  # while suggestions are being computed
         self.refused = ""  # why there are none
         self.trouble = ""  # why what is typed cannot be kept on disk
-        self._past: list[Changes] = []
-        self._future: list[Changes] = []
+        self.steps = Steps()  # of the table
+        self.setup_steps = Steps()
         self._waits = False  # to be written into the hidden file
         self._seen: tuple[Any, Snapshot] | None = None
         self.snapshot = self._look()
@@ -131,8 +130,7 @@ class Desk:
         """Another state of the table; the one before can be had again."""
         if draft.changes == self.draft.changes:
             return
-        self._past = [*self._past, self.draft.changes][-STEPS:]
-        self._future = []
+        self.steps.record(self.draft.changes)
         self._set(draft)
 
     def _set(self, draft: Draft) -> None:
@@ -143,32 +141,32 @@ class Desk:
     @property
     def can_undo(self) -> bool:
         """Whether there is a step to undo."""
-        return bool(self._past)
+        return bool(self.steps.past)
 
     @property
     def can_redo(self) -> bool:
         """Whether there is a step to do again."""
-        return bool(self._future)
+        return bool(self.steps.future)
 
     def undo(self) -> None:
         """One step back."""
-        self._step(self._past, self._future)
+        if self.can_undo:
+            self._take(self.steps.back(self.draft.changes))
 
     def redo(self) -> None:
         """One step forward again."""
-        self._step(self._future, self._past)
+        if self.can_redo:
+            self._take(self.steps.forward(self.draft.changes))
 
-    def _step(self, source: list[Changes], target: list[Changes]) -> None:
-        if source:
-            target.append(self.draft.changes)
-            wanted, conflicts = Draft(self.draft.base, source.pop()).rebased(self.draft.base)
-            self.conflicts += conflicts
-            self._set(wanted)
+    def _take(self, changes: Changes) -> None:
+        wanted, conflicts = Draft(self.draft.base, changes).rebased(self.draft.base)
+        self.conflicts += conflicts
+        self._set(wanted)
 
     def save(self) -> None:
         """Write the changes; those that no longer fit are kept as conflicts."""
         self.conflicts += self.draft.save()
-        self._past, self._future = [], []
+        self.steps.clear()
         self.snapshot = self._look()
         self._set(Draft(self.snapshot))
 

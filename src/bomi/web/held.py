@@ -61,8 +61,3 @@ def _set_up(session: Session, key: str, text: str) -> None:
         here[last] = text
         state["as_text"] = state["as_text"] or last == "text"
         desk.keep("setup", state)
-
-
-def dumps(value: object) -> str:
-    """A value in the page's script."""
-    return json.dumps(value).replace("<", "\\u003c")

@@ -16,7 +16,7 @@ from bomi.report import report as make_report
 from bomi.results import Validation
 from bomi.space.cells import Known
 
-Progress = Callable[[str], None]
+Progress = Callable[..., None]  # what it is at, and how much of it is done, from 0 to 1, where that is known
 
 
 @lru_cache(maxsize=1)
@@ -36,7 +36,7 @@ def _study(version: tuple[Path, Path, bytes, bytes], progress: Progress) -> work
 def suggest(version: tuple[Path, Path, bytes, bytes], count: int, *, progress: Progress) -> list[workflow.Advice]:
     """The next experiments."""
     loaded = _study(version, progress)
-    return workflow.advise(loaded, count, lambda number: progress(f"{number} of {count} found"))
+    return workflow.advise(loaded, count, lambda number: progress(f"{number} of {count} found", number / count))
 
 
 def gaps(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[workflow.Gap]:

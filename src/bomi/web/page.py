@@ -157,4 +157,4 @@ class Tab:
     def safe(self, found: Any) -> None:
         """The browser may forget what is on disk."""
         with self.client:
-            ui.run_javascript(f"window.bomi?.safe({held.dumps(found)})")
+            ui.run_javascript(f"window.bomi?.safe({theme.dumps(found)})")

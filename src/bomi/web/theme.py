@@ -24,9 +24,8 @@ BLUE, VERMILION, GREEN = "#2f8fcf", "#d9662b", "#2a9d7c"  # seen well on white a
 def dress(table: str) -> None:
     """Give the page its style and its scripts; `table` tells what is typed here from what is typed of other tables."""
     ui.colors(primary="#0067a3", negative="#b3261e", positive="#1d7a55", warning="#a64b00")
-    name = json.dumps(table).replace("<", "\\u003c")
     ui.add_head_html(
-        f"<script>window.bomiTable = {name}</script>"
+        f"<script>window.bomiTable = {dumps(table)}</script>"
         f'<link rel="stylesheet" href="/static/bomi.css?{VERSION}">'
         f'<script src="/static/bomi.js?{VERSION}"></script><script src="/static/grid.js?{VERSION}"></script>'
     )
@@ -114,21 +113,35 @@ def button(text: str, action: Callable[[], Any], *, icon: str | None = None, pri
     return made.props("color=primary").props("unelevated" if primary else "outline")
 
 
-def export(figure: ui.plotly, name: str) -> None:
-    """Buttons that save a figure as a file."""
+def round_button(icon: str, name: str, action: Callable[[], Any]) -> ui.button:
+    """A button with a picture only."""
+    made = ui.button(icon=icon, on_click=lambda: action()).props("flat round dense color=primary")
+    made.props["aria-label"] = name
+    made.tooltip(name)
+    return made
+
+
+def export(figure: ui.plotly | Mapping[str, Any], name: str) -> None:
+    """Buttons that save a figure as a file: one that is shown, or one that is shown as text and bars."""
+
+    def save(kind: str) -> None:
+        options = {"format": kind, "filename": name, "width": 900, "height": 500, "scale": 2 if kind == "png" else 1}
+        if isinstance(figure, ui.plotly):
+            figure.run_plot_method("downloadImage", options)
+        else:
+            ui.run_javascript(f"bomi.saveFigure({dumps(figure)}, {dumps(options)})")
+
     with block("line").style("justify-content: flex-end; gap: 0; margin-top: -6px"):
         for kind in ("svg", "png"):
-            options = {
-                "format": kind,
-                "filename": name,
-                "width": 900,
-                "height": 500,
-                "scale": 2 if kind == "png" else 1,
-            }
-            made = ui.button(kind.upper(), on_click=partial(figure.run_plot_method, "downloadImage", options))
+            made = ui.button(kind.upper(), on_click=partial(save, kind))
             made.props("flat dense color=primary size=sm padding='2px 8px'").props["aria-label"] = (
                 f"Save {name} as {kind.upper()}"
             )
+
+
+def dumps(value: object) -> str:
+    """A value in the page's script."""
+    return json.dumps(value).replace("<", "\\u003c")
 
 
 def facts(pairs: list[tuple[str, str]]) -> None:

@@ -43,7 +43,7 @@ class Worker:
         self,
         job: str,
         *arguments: Any,
-        progress: Callable[[str], None] = lambda text: None,
+        progress: Callable[[str, float], None] = lambda text, share: None,
         turn: Callable[[], None] = lambda: None,
     ) -> Any:
         """The result of a job of `bomi.web.jobs`, once its turn has come; BomiError if it fails."""
@@ -61,7 +61,7 @@ class Worker:
                         return value
                     if kind == "error":
                         raise BomiError(value)
-                    progress(value)
+                    progress(*value)
             except (EOFError, OSError):
                 if self._process is process:  # and not another one that was started meanwhile
                     self.close()
@@ -86,13 +86,16 @@ def _work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the page ends us
     from bomi.web import jobs
 
+    def tell(text: str, share: float = 0.0) -> None:
+        pipe.send(("progress", (text, share)))
+
     while True:
         try:
             job, arguments = pipe.recv()
         except EOFError:  # the page is gone
             return
         try:
-            pipe.send(("done", jobs.JOBS[job](*arguments, progress=lambda text: pipe.send(("progress", text)))))
+            pipe.send(("done", jobs.JOBS[job](*arguments, progress=tell)))
         except BomiError as error:
             pipe.send(("error", str(error)))
         except Exception as error:

@@ -36,6 +36,8 @@ window.bomi = (() => {
     (event) => {
       const key = event.target.dataset?.keep;
       if (key) hold(key, event.target.value);
+      const cell = JSON.parse(event.target.dataset?.cell ?? "null");
+      if (cell) hold(`cell/${cell.number}/${cell.column}`, { ...cell, text: event.target.value });
       const editor = event.target.closest?.(".cm-content"), view = (editor?.cmTile ?? editor?.cmView)?.view;
       if (view) setTimeout(() => hold("setup/text", view.state.doc.toString()), 0);
     },
@@ -43,8 +45,15 @@ window.bomi = (() => {
   );
 
   // --- the connection ---
-  let cut = false;
+  let cut = false, leaving = false;
+  const leave = () => {
+    leaving = true;
+    setTimeout(() => (leaving = false), 3000);
+  };
+  addEventListener("beforeunload", leave);
+  addEventListener("pagehide", leave);
   const offline = (lost) => {
+    if (lost && leaving) return; // to another page: nothing is cut
     cut = lost;
     document.getElementById("offline").hidden = !lost;
     if (lost) sessionStorage.setItem("bomi-cut", "1");
@@ -101,6 +110,11 @@ window.bomi = (() => {
     Quasar.Dark.toggle();
     localStorage.setItem("bomi-dark", Quasar.Dark.isActive ? "1" : "0");
   };
+  // A figure that is shown as text and bars is drawn only to be saved.
+  const saveFigure = async (figure, options) => {
+    const { Plotly } = await import("nicegui-plotly");
+    await Plotly.downloadImage(figure, options);
+  };
   // A phone gets cards instead of a table.
   const small = matchMedia("(max-width: 599px)");
   small.addEventListener("change", () => emitEvent("bomi-small", small.matches));
@@ -108,5 +122,5 @@ window.bomi = (() => {
     const told = () => (window.did_handshake ? emitEvent("bomi-small", small.matches) : setTimeout(told, 20));
     told();
   });
-  return { hold, holdAll, drop, held, safe, visit, toggle };
+  return { hold, holdAll, drop, held, safe, visit, toggle, saveFigure };
 })();

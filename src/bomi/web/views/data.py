@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from bomi.campaign import summarize
-from bomi.campaign.sheet import Sheet
+from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.snapshot import Snapshot
 from bomi.errors import BomiError
 from bomi.space import RESERVED
@@ -78,8 +78,8 @@ class DataView(View):
         """The buttons that change the table."""
         self.save_button = theme.button("Save", self.save, icon="save", primary=True)
         self.discard_button = theme.button("Discard", self.discard)
-        self.undo_button = _round("undo", "Undo", self.undo)
-        self.redo_button = _round("redo", "Do again", self.redo)
+        self.undo_button = theme.round_button("undo", "Undo", self.undo)
+        self.redo_button = theme.round_button("redo", "Do again", self.redo)
         self.add_button = theme.button("Add row", self.add_row, icon="add")
         if not self.session.snapshot.editable:
             for button in (self.undo_button, self.redo_button, self.add_button):
@@ -90,7 +90,7 @@ class DataView(View):
         theme.button("Upload", lambda: Upload(self.session), icon="upload")
         if self.session.snapshot.content is not None:
             theme.button("Download", self.download, icon="download")
-            theme.button("Versions", lambda: offer_versions(self.session), icon="history")
+            theme.button("Versions", self.versions, icon="history")
 
     def tools(self) -> None:
         """The legend, a search, and what can be done with selected rows."""
@@ -217,19 +217,23 @@ class DataView(View):
         if self.grid is not None:
             self.selected.remove()
 
+    def versions(self) -> None:
+        """The version before the last save, to be had again."""
+        snapshot = self.session.snapshot
+        names = snapshot.sheet.header if snapshot.sheet else ()
+        name = snapshot.sheet.name if snapshot.sheet else ""
+
+        def tell(content: bytes) -> str:
+            sheet = load_sheet(snapshot.table, content, names, sheet=name or None)
+            return f"{theme.count(len(sheet.rows), 'row')}, {theme.count(len(sheet.header), 'column')}"
+
+        offer_versions(self.session, snapshot.table, snapshot.content, tell)
+
     def download(self) -> None:
         """The table as it is on disk."""
         snapshot = self.session.snapshot
         if snapshot.content is not None:
             ui.download.content(snapshot.content, snapshot.table.name)
-
-
-def _round(icon: str, name: str, action: Callable[[], Any]) -> ui.button:
-    """A button with a picture only."""
-    made = ui.button(icon=icon, on_click=lambda: action()).props("flat round dense color=primary")
-    made.props["aria-label"] = name
-    made.tooltip(name)
-    return made
 
 
 def _summary(result: Snapshot, sheet: Sheet) -> str:

@@ -13,7 +13,7 @@ from bomi.campaign.snapshot import Snapshot
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.grid import Grid
-from bomi.web.views.outside import outside, plain_problems, use_outside
+from bomi.web.views.outside import USE, outside, plain_problems, use_outside
 from bomi.web.views.upload import as_csv
 
 SHOWN = 200  # problems
@@ -105,7 +105,7 @@ class DataNotes:
     def offer_outside(self, result: Snapshot) -> None:
         """Rows outside the ranges can be used as they are."""
         if outside(result):
-            theme.button("Use the rows outside the range", lambda: use_outside(self.session))
+            theme.button(USE, lambda: use_outside(self.session))
 
     def find(self, key: str, column: str) -> None:
         """Bring a cell into view."""

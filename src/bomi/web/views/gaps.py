@@ -13,9 +13,10 @@ from bomi.errors import BomiError, TableError
 from bomi.impute.summary import meanings
 from bomi.space import Integer, Real, cells
 from bomi.space.cells import Interval, Normal
-from bomi.web import figures, theme
+from bomi.web import figures, saved_figures, theme
 from bomi.web.desk import Session
 from bomi.web.views import View
+from bomi.web.views.outside import offer, refused
 from bomi.web.views.result import BESIDE
 from bomi.web.views.waiting import compute, needs
 
@@ -127,6 +128,8 @@ class GapsView(View):
             elif gap.heights:
                 ui.html(figures.density(gap, parameter), sanitize=False).style("width: 100%")
                 self.axis(gap, campaign)
+            if gap.heights:
+                theme.export(saved_figures.gap(gap, parameter), f"{gap.parameter} of row {gap.number}")
             ui.label(_words(gap, campaign)).classes("small")
             if gap.worth:
                 worth = theme.with_unit(theme.number(gap.worth, 2), campaign.unit)
@@ -191,6 +194,11 @@ class GapsView(View):
             return
         key = f"gap/{gap.id or gap.number}/{gap.parameter}"
 
+        def again() -> None:
+            nonlocal snapshot
+            snapshot = self.session.snapshot
+            write()
+
         def write() -> None:
             text = str(typed.value or "").strip()
             if cells.is_unknown(text):
@@ -199,8 +207,12 @@ class GapsView(View):
             try:
                 enter(snapshot, _place(self.session, gap.number), {gap.parameter: text})
             except TableError as error:
-                found = [problem.message for problem in error.problems]
-                _wrong(typed, "; ".join(found) or str(error))
+                wrong, beyond = refused(snapshot, _place(self.session, gap.number), {gap.parameter: text})
+                _wrong(typed, "; ".join(message for _, message in wrong) or str(error))
+                more.clear()
+                with more:
+                    if beyond:
+                        offer(self.session, again)
                 return
             except BomiError as error:
                 _wrong(typed, str(error))
@@ -223,6 +235,7 @@ class GapsView(View):
             write_button = ui.button(icon="save", on_click=write).props("outline color=primary")
             write_button.props["aria-label"] = f"Save {gap.parameter} of row {gap.number}"
             write_button.style("height: 40px")
+        more = ui.element("div")
 
 
 def _words(gap: Gap, campaign: Campaign) -> str:

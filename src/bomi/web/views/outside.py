@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from bomi.campaign.draft import cell_problems
+from bomi.campaign.draft import Draft, cell_problems
 from bomi.campaign.edits import replace_file
 from bomi.campaign.experiments import check
 from bomi.campaign.snapshot import Snapshot
 from bomi.campaign.toml import from_document, parse_campaign, read_document
 from bomi.errors import BomiError, TableError
+from bomi.web import theme
 from bomi.web.desk import Session
 
+USE = "Use the rows outside the range"
 Spot = tuple[object, str]  # a row, by its line, and a column
 
 
@@ -41,6 +43,24 @@ def plain_problems(snapshot: Snapshot) -> dict[tuple[int, str], str]:
         else message
         for (place, name), message in found.items()
     }
+
+
+def refused(snapshot: Snapshot, place: int, texts: Mapping[str, str]) -> tuple[list[tuple[str, str]], bool]:
+    """Why texts cannot be written into a row: columns and reasons in plain words; whether `use_outside` helps."""
+    result = Draft(snapshot).pasted({(place, name): text for name, text in texts.items()}).result
+    wrong = {name: message for (row, name), message in plain_problems(result).items() if row == place and name in texts}
+    number = result.sheet.numbers[place] if result.sheet else None
+    return list(wrong.items()), bool(wrong) and {(number, name) for name in wrong} <= set(outside(result))
+
+
+def offer(session: Session, then: Callable[[], None]) -> None:
+    """A button that admits rows outside the ranges, and goes on."""
+
+    def use() -> None:
+        use_outside(session)
+        then()
+
+    theme.button(USE, use)
 
 
 def use_outside(session: Session) -> None:

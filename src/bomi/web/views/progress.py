@@ -11,7 +11,7 @@ from nicegui import ui
 from bomi.data.objectives import Objective
 from bomi.results import by_name
 from bomi.space.cells import Cell, Known
-from bomi.web import figures, theme
+from bomi.web import figures, saved_figures, theme
 from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.slices import Slices
@@ -240,6 +240,7 @@ class ProgressView(View):
                         ui.element("div").classes("share more").style(f"width: {100 * rest / largest:.1f}%")
                     shares = f"{one.alone:.0%} alone / {one.total:.0%} with others"
                     ui.label(f"{shares} ({one.low:.0%} to {one.high:.0%}): {one.verdict}").classes("small")
+            theme.export(saved_figures.importance(found, self.outcome), f"what matters for {self.outcome}")
             self.interactions()
 
     def interactions(self) -> None:
@@ -262,3 +263,5 @@ class ProgressView(View):
                                 f"background: color-mix(in srgb, {theme.BLUE} {min(100 * share, 45):.0f}%, transparent)"
                             )
                             theme.text_as("td", f"{share:.0%}").style(shade)
+        together = saved_figures.interactions(names, shares, self.outcome)
+        theme.export(together, f"what matters only together for {self.outcome}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from nicegui import ui
@@ -14,6 +15,7 @@ from bomi.errors import BomiError, TableError
 from bomi.space import RESERVED, Integer, Real, cells
 from bomi.web import theme
 from bomi.web.desk import Session
+from bomi.web.views.outside import offer, refused
 
 AS_ASKED, OTHER, UNKNOWN = "as asked", "other value", "don't know"
 BESIDE = ("date", "operator", "note")  # columns that people keep beside the settings
@@ -175,30 +177,42 @@ class ResultDialog:
     def save(self) -> None:
         """Write it down."""
         self.message.clear()
+        texts: dict[str, str] = {}
         try:
             texts = self.texts()
             enter(self.snapshot, self.place, texts)
         except TableError as error:
-            self.wrong("\n".join(f"{one.column}: {one.message}" for one in error.problems) or str(error))
+            wrong, beyond = refused(self.snapshot, self.place, texts)
+            self.wrong("\n".join(f"{name}: {message}" for name, message in wrong) or str(error), beyond=beyond)
             return
         except BomiError as error:
             self.wrong(str(error))
             return
-        said = self.compared(texts)
+        said = compared(self.session, self.campaign, self.row, texts)
         self.session.desk.forget(self.key)
         self.dialog.close()
         self.session.refresh()
         self.session.say(f"Saved. {said}Suggestions, gaps and progress take it into account from now on.")
 
-    def wrong(self, text: str) -> None:
+    def wrong(self, text: str, *, beyond: bool = False) -> None:
         """What cannot be written, and why."""
-        with self.message:
-            theme.note(text, bad=True)
 
-    def compared(self, texts: dict[str, str]) -> str:
-        """What had been expected of it, beside what came out."""
-        asked = self.session.desk.texts.get(f"asked/{self.row.id}") if self.row.id else None
-        expected = asked.get("expected", {}) if isinstance(asked, dict) else {}
-        pairs = [(one, expected[one.name]) for one in self.campaign.objectives if one.name in expected]
-        told = [f"{one.name}: expected {mean}, got {texts.get(one.name)}. " for one, mean in pairs]
-        return "".join(told) if not self.failed.value else ""
+        def again() -> None:
+            self.snapshot = self.session.snapshot
+            self.save()
+
+        with self.message, theme.note(text, bad=True):
+            if beyond:
+                offer(self.session, again)
+
+
+def compared(session: Session, campaign: Campaign, row: Row, texts: Mapping[str, str]) -> str:
+    """What had been expected of an experiment, beside what came out."""
+    asked = session.desk.texts.get(f"asked/{row.id}") if row.id else None
+    expected = asked.get("expected", {}) if isinstance(asked, Mapping) else {}
+    told = [(name, expected[name], texts.get(name, "")) for name in campaign.outcomes if name in expected]
+    return "".join(
+        f"{name}: expected {mean}, got {got}. "
+        for name, mean, got in told
+        if got != FAILED and not cells.is_unknown(got)
+    )

@@ -12,14 +12,14 @@ from bomi.data.observations import Row
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.views.result import BESIDE
+from bomi.web.views.result import BESIDE, compared
 
 
 class ResultsDialog:
     """A line for each row that waits: its outcomes, and who measured them when; settings went as asked."""
 
     def __init__(self, session: Session, campaign: Campaign, rows: Sequence[tuple[int, int, Row]]) -> None:
-        self.session, self.campaign = session, campaign
+        self.session, self.campaign, self.rows = session, campaign, rows
         self.snapshot = session.snapshot
         self.fields: dict[tuple[int, str], ui.input] = {}
         self.keys: dict[int, str] = {place: f"result/{row.id or number}/" for place, number, row in rows}
@@ -56,7 +56,9 @@ class ResultsDialog:
                     made = ui.input(value=str(self.session.desk.texts.get(key, now))).props("outlined dense")
                     made.props["aria-label"] = f"{name} of {called}"
                     made.props["data-keep"] = key
-                    made.on_value_change(lambda event, key=key: self.session.type(key, str(event.value or "")))
+                    made.on_value_change(
+                        lambda event, key=key, now=now: self.session.type(key, str(event.value or ""), before=now)
+                    )
                     self.fields[place, name] = made
 
     def close(self) -> None:
@@ -82,10 +84,15 @@ class ResultsDialog:
             with self.message:
                 theme.note(str(error), bad=True)
             return
+        said = [
+            f"{row.id}: {told}" if (told := compared(self.session, self.campaign, row, texts)) else ""
+            for place, _, row in self.rows
+            if (texts := {name: text for (at, name), text in changed.items() if at == place})
+        ]
         for key in self.keys.values():
             self.session.desk.forget(key)
         self.dialog.close()
         self.session.refresh()
         rows = len({place for place, name in changed if name in self.campaign.outcomes})
-        self.session.say(f"Saved {theme.count(rows, 'result')}.")
+        self.session.say(" ".join([f"Saved {theme.count(rows, 'result')}.", *said]).strip())
         self.session.desk.tell()

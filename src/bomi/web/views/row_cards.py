@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from nicegui import ui
 
 from bomi.campaign.draft import marks
+from bomi.campaign.edits import see
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
@@ -87,14 +89,34 @@ class RowCards:
             for name, column in draft.sheet.columns.items():
                 if name not in draft.sheet.doubled:
                     self.field(place, name, column[place], message)
-            theme.button("Done", box.close, primary=True)
+            with theme.block("line between").style("width: 100%"):
+                theme.button("Remove", lambda: self.remove(place, box), icon="delete_outline")
+                theme.button("Done", box.close, primary=True)
+
+    def remove(self, place: int, box: ui.dialog) -> None:
+        """Take the row out of the table, once that is said."""
+        draft, number = self.session.draft, self.session.draft.sheet.numbers[place]
+
+        def gone() -> None:
+            if self.session.draft is not draft:
+                self.session.say("The table was changed meanwhile; look at it, then try again.", bad=True)
+                return
+            box.close()
+            self.session.desk.change(draft.without([place]))
+
+        safe = "The file stays as it is until you save; the version before is then kept as .bak."
+        theme.ask(f"Remove row {number}?", safe, "Remove it", gone, no="Keep")
 
     def field(self, place: int, name: str, text: str, message: ui.element) -> None:
         """One cell of the row."""
         made = ui.input(name, value=text).props("outlined dense").style("width: 100%")
+        draft = self.session.draft
+        seen = {"number": draft.sheet.numbers[place], "column": name, "seen": see(draft.sheet, place)}
+        made.props["data-cell"] = json.dumps(seen)  # the browser holds it until it is safe
 
         def keep(_: Any) -> None:
             message.clear()
+            self.session.received(f"cell/{seen['number']}/{name}", {**seen, "text": str(made.value or "")})
             try:
                 self.session.desk.change(self.session.draft.typed(place, name, str(made.value or "")))
             except BomiError as error:

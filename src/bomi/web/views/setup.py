@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from nicegui import ui
@@ -17,6 +18,7 @@ from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.setup_body import FormBody
 from bomi.web.views.setup_form import Form, FormError, document_of, form_of, fresh, read_setup, version
+from bomi.web.views.versions import offer_versions
 
 KEY = "setup"  # under which it is kept while it is not saved
 
@@ -48,6 +50,9 @@ class SetupView(View):
                     {False: "Form", True: "Text"}, value=self.as_text, on_change=lambda e: self.switch(bool(e.value))
                 ).props('no-caps unelevated aria-label="Form or text" role=group')
                 self.unsaved = theme.block("dot").props('role=img aria-label="not saved yet"')
+                self.undo_button = theme.round_button("undo", "Undo", self.undo)
+                self.redo_button = theme.round_button("redo", "Do again", self.redo)
+                theme.round_button("history", "Versions", self.versions)
                 self.discard_button = theme.button("Discard", self.discard)
                 self.save_button = theme.button("Save", self.save, icon="save", primary=True)
         if guessed and not self.dirty:
@@ -94,11 +99,15 @@ class SetupView(View):
         self.dirty_before = self.dirty
         self.unsaved.set_visibility(self.dirty)
         self.discard_button.set_visibility(self.dirty)
+        steps = self.session.desk.setup_steps
+        self.undo_button.set_enabled(bool(steps.past))
+        self.redo_button.set_enabled(bool(steps.future))
 
     def changed(self, key: str = "", text: Any = None) -> None:
         """Something was typed: keep it."""
         if key:
             self.session.received(key, text)
+        self.session.desk.setup_steps.record(self.session.desk.texts.get(KEY), key)
         self.session.desk.keep(KEY, copy.deepcopy(self.state))
         self.mark()
         self.session.desk.tell(but=self.session)
@@ -109,12 +118,35 @@ class SetupView(View):
         """Forget what was typed, once that is said."""
 
         def forget() -> None:
-            self.session.desk.keep(KEY, None)
-            self.session.desk.tell(but=self.session)
-            self.go("setup")
+            self.session.desk.setup_steps.record(self.session.desk.texts.get(KEY))
+            self.put(None)
 
         name = self.session.snapshot.campaign_path.name
-        theme.ask("Discard what you typed?", f"The form is as {name} again.", "Discard it", forget, no="Keep")
+        text = f"The form is as {name} again. You can undo this as long as nothing is saved."
+        theme.ask("Discard what you typed?", text, "Discard it", forget, no="Keep")
+
+    def put(self, kept: Any) -> None:
+        """Another state; None is the file as it is."""
+        self.session.desk.keep(KEY, kept)
+        self.session.desk.tell(but=self.session)
+        self.go("setup")
+
+    def undo(self, told: Any = None) -> None:
+        """One step back."""
+        desk = self.session.desk
+        if desk.setup_steps.past:
+            self.put(desk.setup_steps.back(desk.texts.get(KEY)))
+
+    def redo(self, told: Any = None) -> None:
+        """One step forward again."""
+        desk = self.session.desk
+        if desk.setup_steps.future:
+            self.put(desk.setup_steps.forward(desk.texts.get(KEY)))
+
+    def versions(self) -> None:
+        """The version before the last save, to be had again."""
+        path = self.session.snapshot.campaign_path
+        offer_versions(self.session, path, self.before, lambda content: _in_short(path, content))
 
     def draw(self) -> None:
         """The form or the text."""
@@ -182,6 +214,7 @@ class SetupView(View):
             self.refuse(error)
             return
         self.session.desk.keep(KEY, None)
+        self.session.desk.setup_steps.clear()
         self.session.say(f"Saved as {path.name}")
         self.session.refresh()
         self.session.desk.tell(but=self.session)
@@ -202,3 +235,9 @@ class SetupView(View):
             return
         faults = error.faults if isinstance(error, CampaignError) else ()
         self.tell("\n".join(map(str, faults)) or str(error))
+
+
+def _in_short(path: Path, content: bytes) -> str:
+    """What a campaign is about."""
+    campaign = parse_campaign(path, content)
+    return f"{theme.count(len(campaign.space), 'parameter')}, {campaign.wish}"
