@@ -342,7 +342,9 @@ def sweep(
     if isinstance(repeats, int):
         _check_whole("repeats", repeats, least=1)
         repeats = range(repeats)
-    wanted = [(case, one, repeat) for case in cases for one in chosen for repeat in repeats]
+    repeats = list(repeats)
+    # Repeat by repeat: a sweep that is stopped has whole ones.
+    wanted = [(case, one, repeat) for repeat in repeats for case in cases for one in chosen]
     for case in cases:
         if case.initial is not None:  # raises an error now rather than in the middle of the sweep
             problem = find_problem(case.problem)
