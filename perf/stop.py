@@ -28,7 +28,7 @@ from bomi.benchmarks.functions import Problem
 from bomi.benchmarks.missingness import Events, HistoryGaps, initial, measuring, stray
 from bomi.benchmarks.problems import find_problem
 from bomi.optimizer import Optimizer
-from bomi.prospects import expected_gains, since_improvement, spread_of
+from bomi.prospects import Scale, expected_gains, since_improvement, spread_of
 from bomi.results import QUIET, STOP
 
 PROBLEMS = "branin,hartmann3,hartmann6,levy,rosenbrock,styblinskitang,cosine,ackley,griewank,michalewicz"
@@ -53,7 +53,7 @@ def make(name: str, repeat: int, budget: int, noise: float) -> dict[str, Any]:
     for t in range(1, budget + 1):
         suggestion = optimizer.ask()
         place = torch.from_numpy(optimizer.space.to_unit(dict(suggestion)))
-        gain = float(expected_gains(optimizer._learn(), [place], t)[0])
+        gain = float(expected_gains(Scale(optimizer._learn(), optimizer.objectives), [place], t)[0])
         merits, spread = np.array(outcomes), spread_of(np.array(outcomes))
         since = since_improvement(merits, spread)
         steps.append({"gain": gain, "spread": spread, "best": best, "since": since})

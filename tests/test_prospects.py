@@ -8,10 +8,10 @@ import torch
 
 from bomi import Objective, Optimizer
 from bomi.data.objectives import objective_of
-from bomi.errors import MethodError
 from bomi.impute.summary import fitted_by
 from bomi.impute.transform import within
-from bomi.prospects import expected_gains, gains_of_repeating, since_improvement, spread_of
+from bomi.prospects import Scale, expected_gains, gains_of_repeating, since_improvement, spread_of
+from bomi.recommend import trade_offs
 from bomi.results import Prospects
 from bomi.search.acquisition import log_ei
 
@@ -30,6 +30,10 @@ def told(outcome, *, rows=20, noise=0.0, goal="maximize", gaps=()):
     return optimizer
 
 
+def scale_of(fit):
+    return Scale(fit, (Objective("y"),))
+
+
 def bowl(frame):
     return -((frame["a"] - 0.6) ** 2) - (frame["b"] - 0.3) ** 2
 
@@ -41,7 +45,7 @@ def test_the_gain_of_one_experiment_is_the_expected_improvement():
     assert transform.warp == 0  # so that both are on one scale, up to its unit
     mean, variance = model.moments(place[None])
     ei = log_ei(mean, variance.sqrt(), fit.outlook.tried[..., 0].amax(-1)).exp()[0] * transform.scale * transform.unit
-    many = np.mean([expected_gains(fit, [place], seed)[0] for seed in range(40)])
+    many = np.mean([expected_gains(scale_of(fit), [place], seed)[0] for seed in range(40)])
     assert many == pytest.approx(float(ei), rel=0.05)
 
 
@@ -53,7 +57,7 @@ def test_more_experiments_gain_more_and_nothing_is_gained_beyond_what_is_possibl
     places = [torch.rand(2, generator=torch.Generator().manual_seed(i), dtype=torch.float64) for i in range(4)]
     best = float(fit.table.outcomes.max())
     full = replace(fit, table=replace(fit.table, bounds=((-math.inf, best - 1),)))
-    assert expected_gains(full, places, 0).max() == 0
+    assert expected_gains(scale_of(full), places, 0).max() == 0
 
 
 def test_a_search_that_has_found_its_maximum_is_told_to_stop():
@@ -70,7 +74,8 @@ def test_a_search_that_has_found_its_maximum_is_told_to_stop():
 def test_a_repeat_tells_more_where_outcomes_are_noisy():
     quiet, noisy = (told(bowl, noise=noise, rows=30)._learn() for noise in (0.0, 0.2))
     points = torch.rand(6, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    assert gains_of_repeating(quiet, points).max() < 1e-3 < gains_of_repeating(noisy, points).max()
+    gains = [gains_of_repeating(scale_of(fit), points, 0).max() for fit in (quiet, noisy)]
+    assert gains[0] < 1e-3 < gains[1]
 
 
 def test_what_is_expected_given_a_value_is_its_regression():
@@ -85,11 +90,76 @@ def test_what_is_expected_given_a_value_is_its_regression():
     assert len(np.unique(by_kind.round(9))) == 2
 
 
-def test_several_outcomes_have_no_one_gain():
-    optimizer = Optimizer(SPACE, objective={"y": "maximize", "z": "minimize"}, method="mean", seed=0)
-    optimizer.tell(pd.DataFrame({"a": [0.1, 0.5, 0.9], "b": [0.3, 0.2, 0.8], "y": [1, 2, 3], "z": [3, 1, 2]}))
-    with pytest.raises(MethodError, match="single outcome"):
-        optimizer.prospects()
+def two_outcomes(*, rows=24, gaps=(), goals=None):
+    """One grows with a, the other with 1 - a; b is best at 0.3 for both."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((rows, 2)), columns=["a", "b"])
+    frame["y"] = 100 * frame["a"] - 50 * (frame["b"] - 0.3) ** 2
+    frame["z"] = frame["a"] + (frame["b"] - 0.3) ** 2
+    for row, name in gaps:
+        frame.loc[row, name] = np.nan
+    optimizer = Optimizer(SPACE, objective=goals or {"y": "maximize", "z": "minimize"}, seed=0)
+    optimizer.tell(frame)
+    return optimizer
+
+
+def test_gains_of_several_outcomes_are_those_of_the_worst_over_trade_offs():
+    """By hand: draws of both outcomes at one place, and the best row for each weighing."""
+    optimizer = two_outcomes()
+    fit, place = optimizer._learn(), torch.tensor([0.5, 0.3], dtype=torch.float64)
+    rng = np.random.default_rng(0)
+    weights = trade_offs(2).numpy()
+    weights = np.maximum(weights / weights.max(1, keepdims=True), 1e-3)
+    table = fit.table.outcomes.numpy()  # (2, n), larger is better
+    spread, top = np.array([spread_of(one) for one in table]), table.max(1)
+    moments = [[part.numpy() for part in model.moments(place[None])] for model in fit.models]
+    rows = [model.moments(fit.measured)[0] for model in fit.models]
+    gains = []
+    for q in range(len(fit.completed.inputs)):
+        good = np.stack([t.to_outcomes(row[q]).numpy() for t, row in zip(fit.transforms, rows, strict=True)], -1)
+        drawn = np.stack(
+            [
+                t.to_outcomes(torch.from_numpy(m[q] + np.sqrt(v[q]) * rng.normal(size=20_000))).numpy()
+                for t, (m, v) in zip(fit.transforms, moments, strict=True)
+            ],
+            -1,
+        )
+        for w in weights:
+            found, best = ((100 * (each - top) / spread * w).min(1) for each in (drawn, good))
+            gains.append(np.maximum(found - best.max(), 0).mean())
+    scale = Scale(fit, optimizer.objectives)
+    assert expected_gains(scale, [place], 0)[0] == pytest.approx(np.mean(gains), rel=0.1)
+
+
+def test_several_outcomes_targets_and_failures_have_prospects():
+    several = two_outcomes(gaps=[(3, "b"), (5, "a")])
+    found = several.prospects()
+    assert 0 <= found.gains[1] <= found.gains[5] <= found.gains[10]
+    assert (found.outcome, found.unit, found.spread) == ("y, z", "% of the spread", 100)
+    assert found.look_up is not None
+    assert found.advice().split(":")[0] in ("go on", "stop", "look up b of row 3", "look up a of row 5", "repeat row 0")
+    near = two_outcomes(goals={"y": ("target", 50.0), "z": Objective("z", "minimize", cost=0.01)})
+    near.tell({"a": 0.5, "b": 0.99}, failed=True)
+    priced = near.prospects()
+    assert priced.cost == pytest.approx(100 * 0.01 / spread_of(near._learn().table.outcomes[1, :24].numpy()))
+    assert np.isfinite(list(priced.gains.values())).all()
+
+
+def test_a_front_that_is_known_is_not_worth_another_experiment():
+    """Nothing is to be gained by b, and the front is the whole range of a: rows along it leave little to find."""
+    optimizer = two_outcomes(rows=12)
+    before = optimizer.prospects().gains[1]
+    optimizer.tell(pd.DataFrame({"a": (a := np.linspace(0, 1, 16)), "b": 0.3, "y": 100 * a, "z": a}))
+    found = optimizer.prospects()
+    assert found.gains[1] < 0.2 * before
+    assert found.since < 16
+
+
+def test_what_no_row_beats_is_likely_on_the_front_and_not_below_it():
+    optimizer = two_outcomes()
+    on, below = optimizer.chances([{"a": 0.5, "b": 0.3}, {"a": 0.5, "b": 0.99}])
+    assert below < 0.05 < 0.5 < on
+    assert optimizer.explain({"a": 0.5, "b": 0.3}).chance == pytest.approx(on, abs=0.05)
 
 
 def prospects(gain=1.0, *, look_up=None, repeat=None, since=10, cost=None, trusted=True):

@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 import bomi
+from bomi.recommend import rivals
 
 
 def told(outcome, *, places, seed=0, **more):
@@ -57,3 +59,46 @@ def test_several_outcomes_and_an_aim_are_as_predicted():
         two.tell({"a": a}, {"y": a + random.normal(), "z": a})
     best = two.best()
     assert best.predicted == two.predict(best.setting)
+
+
+def on_two_hills(random):
+    """Ten places on either side, and the two tops, at 0.2 and 0.8. Each is measured twice."""
+    sides = random.random((20, 2)) * [0.4, 1] + np.repeat([[0, 0], [0.6, 0]], 10, 0)
+    return np.repeat(np.concatenate([sides, [[0.2, 0.5], [0.8, 0.5]]]), 2, 0)
+
+
+def two_hills(a, b, random, *, noise):
+    return math.exp(-30 * (a - 0.2) ** 2) + math.exp(-30 * (a - 0.8) ** 2) - (b - 0.5) ** 2 + noise * random.normal()
+
+
+def test_hills_of_one_height_cannot_be_told_apart_where_outcomes_are_noisy():
+    found = told(lambda *at: two_hills(*at, noise=0.3), places=on_two_hills).best()
+    rows = on_two_hills(np.random.default_rng(0))
+    assert found.rivals
+    for row, _ in found.rivals:
+        assert (
+            max(abs(rows[row][k] - found.setting[name]) for k, name in enumerate("ab")) >= 0.05
+        )  # not the same setting
+    assert all(0.2 <= chance < 0.6 for _, chance in found.rivals)
+    said = found.apart([f"H{row}" for row in range(44)])
+    assert said.startswith("the best few cannot be told apart: the chance to be better than what is recommended is ")
+    assert f"for row H{found.rivals[0][0]}" in said
+    assert found.apart() in found._repr_html_()
+
+
+def test_one_hill_without_noise_has_no_rival():
+    found = told(lambda a, b, random: -((a - 0.6) ** 2) - (b - 0.3) ** 2, places=scattered).best()
+    assert found.rivals == ()
+    assert found.apart() == ""
+
+
+def test_the_chance_of_a_rival_is_that_of_the_difference_of_two_outcomes():
+    optimizer = told(lambda *at: two_hills(*at, noise=0.3), places=on_two_hills)
+    fit, setting = optimizer._learn(), optimizer.best().setting
+    best = torch.from_numpy(optimizer.space.place(setting))
+    ((row, chance), *_) = rivals(fit, best, seed=0)
+    joint = fit.models[0].posterior(torch.stack([best, fit.table.inputs[row]])).distribution
+    away = joint.mean[:, 1] - joint.mean[:, 0]
+    C = joint.covariance_matrix
+    sd = (C[:, 0, 0] + C[:, 1, 1] - 2 * C[:, 0, 1]).sqrt()
+    assert chance == pytest.approx(float(torch.special.ndtr(away / sd).mean()), abs=0.02)

@@ -16,6 +16,8 @@ from bomi.learning import AT_ONCE, Fit
 from bomi.results import Explanation, GapDraws, Prediction
 from bomi.search import acquisition
 
+SAMPLES = 256  # of several outcomes at a point, in each world
+
 
 def explained(
     fit: Fit,
@@ -34,7 +36,7 @@ def explained(
     hang = [] if drawn is None else gap_table(fit.table.space, list(gaps), [drawn.numpy()]).to_dict("records")
     return Explanation(
         predicted,
-        float(chance_to_beat_the_best(fit, point[None])) if len(fit.models) == 1 else None,
+        float(chance_to_beat_the_best(fit, point[None])),
         tuple((numbers[int(rows[i])], sign * float(moves[i])) for i in strongest),
         tuple((one["row"], one["parameter"], one["worth"]) for one in hang if one["worth"] > 0),
     )
@@ -64,10 +66,26 @@ def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
 
 
 def chance_to_beat_the_best(fit: Fit, points: Tensor) -> Tensor:
-    """The chance that the only outcome is better than what is expected of the best row, times that to succeed.  (m,)"""
-    (model,), (aim,) = fit.models, fit.aims
+    """The chance to be better than what is expected of the best row, times that to succeed.  (m, d) -> (m,)
+
+    Of several outcomes, the chance that no row is expected to be as good in all of them.
+    """
+    outlook = fit.outlook
     with torch.no_grad():
-        mean, variance = model.moments(points)
-    chance = acquisition.chance(mean, variance.sqrt(), fit.outlook.tried[..., 0].amax(-1), aim).mean(0)
-    success = fit.outlook.success
-    return chance if success is None else chance * success.log_chance(points).exp().mean(0)
+        moments = [model.moments(points) for model in fit.models]
+    if len(moments) == 1:
+        ((mean, variance),) = moments
+        found = acquisition.chance(mean, variance.sqrt(), outlook.tried[..., 0].amax(-1), fit.aims[0])  # (Q, m)
+    else:
+        rng = torch.Generator().manual_seed(fit.seed)
+        merits = []
+        for (mean, variance), aim in zip(moments, fit.aims, strict=True):
+            luck = torch.randn(SAMPLES, *mean.shape, generator=rng, dtype=torch.float64)
+            merits.append(acquisition.merit(mean + variance.sqrt() * luck, aim))
+        drawn = torch.stack(merits, -1)  # (S, Q, m, J)
+        beaten = torch.zeros(drawn.shape[:-1], dtype=torch.bool)
+        for row in outlook.tried.unbind(1):  # (Q, J)
+            beaten |= (row[:, None] >= drawn).all(-1)
+        found = 1 - beaten.double().mean(0)
+    chance: Tensor = found.mean(0)
+    return chance if outlook.success is None else chance * outlook.success.log_chance(points).exp().mean(0)

@@ -79,7 +79,7 @@ class Fit:
     @cached_property
     def measured(self) -> Tensor:
         """The rows with an outcome.  (Q, r, d)"""
-        return self.completed.inputs[:, ~self._failed]
+        return self.completed.inputs[:, ~self.failed]
 
     @cached_property
     def wrong(self) -> Tensor:
@@ -89,7 +89,7 @@ class Fit:
         return replace(self.table, targets=self.completed.targets, drawn=self.completed.drawn).wrong
 
     @property
-    def _failed(self) -> Tensor:
+    def failed(self) -> Tensor:
         """Which of the rows that the method can use have no outcome at all.  (n,) bool"""
         failed: Tensor = torch.atleast_2d(self.completed.targets).isnan().all(0)
         return failed
@@ -149,17 +149,17 @@ class Fit:
     def requests(self) -> Tensor:
         """What was asked in the rows with an outcome; where that is not known, what was done.  (r, d)"""
         asked = self.table.asked if self.completed.rows is None else self.table.asked[self.completed.rows]
-        asked = asked[~self._failed]
+        asked = asked[~self.failed]
         return torch.where(asked.isnan().any(-1, keepdim=True), self.measured[0], asked)
 
     @cached_property
     def success(self) -> Success | None:
         """Where experiments succeed; None if none has failed that the method can use."""
         known = ~self.completed.inputs.isnan().any(-1).any(0)  # all, once there is an outcome to fill gaps by
-        if not bool((known & self._failed).any()):
+        if not bool((known & self.failed).any()):
             return None
         kernel = AdditiveMatern.over(self.table.space)
-        return learn_success(self.completed.inputs[:, known], self._failed[known], kernel)
+        return learn_success(self.completed.inputs[:, known], self.failed[known], kernel)
 
     @cached_property
     def good_rows(self) -> Tensor:

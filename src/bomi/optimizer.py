@@ -33,7 +33,7 @@ from bomi.model.gaussian_process import GaussianProcess
 from bomi.names import DEFAULT
 from bomi.predict import by_setting, predictions
 from bomi.prospects import HORIZONS, prospects_of
-from bomi.recommend import Risk, best_of_each_draw, luck, read_risk, recommended, shortlist_of, trade_offs
+from bomi.recommend import Risk, best_of_each_draw, luck, read_risk, recommended, rivals, shortlist_of, trade_offs
 from bomi.results import (
     Best,
     Explanation,
@@ -497,12 +497,17 @@ class Optimizer:
         seen = self._observations.rows[place]
         setting: dict[str, Known] | None = None
         predicted, as_done, note = None, None, ""
+        others: list[tuple[int, float]] = []
         if self._has_model():
             seed = self._seed_of_all_rows
             best = recommended(self._learn(), weights, risk, seed=seed, shortlist=shortlist, choices=choices)
             setting = choices.setting(best)
             (predicted,), (as_done,) = self._expectations([setting])
             predicted, as_done = self._lucky(predicted, setting), self._lucky(as_done, setting)
+            if choices.all:
+                place_of = torch.from_numpy(self._typical(self.space.place(setting)))
+                numbers = self._tried_numbers
+                others = [(numbers[row], chance) for row, chance in rivals(self._learn(), place_of, seed=seed)]
         else:
             known = _known(seen)
             chosen = [name for name in self.space.names if name in choices.given or name not in self.space.measured]
@@ -514,7 +519,8 @@ class Optimizer:
             if setting and (choices.given.items() - setting.items() or choices.listed is not None):
                 setting, note = None, "no model, and the best row seen is not among what there is to choose from"
         outcomes = dict(seen.outcomes) if len(self.outcomes) > 1 else seen.outcomes[self.outcomes[0]]
-        return Best(setting, predicted, outcomes, dict(seen.recorded), seen.complete, note, place, as_done)
+        told = dict(seen.recorded), seen.complete, note, place, as_done, tuple(others)
+        return Best(setting, predicted, outcomes, *told)
 
     def _lucky(self, predicted: Any, setting: Mapping[str, Known]) -> Any:
         """A prediction of what was chosen for looking best, with the part that luck may have in that."""
@@ -651,11 +657,10 @@ class Optimizer:
         return fit.models[j], fit.transforms[j]
 
     @_single_threaded
-    def chances(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float] | None:
-        """The chance of each setting to be better than what is expected of the best row; None of several outcomes."""
+    def chances(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float]:
+        """The chance of each setting to be better than what is expected of the best row; of several outcomes, to be a
+        trade-off that no row is expected to beat."""
         places = torch.from_numpy(self._typical(self._places(settings)))
-        if len(self.objectives) > 1:
-            return None
         with torch.no_grad():
             found: list[float] = chance_to_beat_the_best(self._modelled(), places).tolist()
         return found
@@ -688,23 +693,22 @@ class Optimizer:
         """Whether to go on: what the next experiments, a value looked up and a repeated row are expected to gain.
 
         Returns:
-            A `Prospects`; its `advice()` is one line.
+            A `Prospects`; its `advice()` is one line. Gains are in the outcome's unit; of several outcomes they are the
+            mean over trade-offs between these, in per cent of the spread of the outcomes.
         """
-        if len(self.objectives) > 1:
-            raise MethodError("what experiments gain is told of a single outcome, and here are several")
-        fit, (objective,) = self._modelled(), self.objectives
-        choices, weights = Choices(self.space), torch.ones(1, dtype=torch.float64)
+        fit, choices = self._modelled(), Choices(self.space)
+        weights = trade_offs(len(self.objectives))[-1]
         points, _ = self._next_points(max(HORIZONS), choices)
         best = recommended(fit, weights, seed=self._seed_of_all_rows)
         *places, last = self._typical_points(choices, torch.stack([*points, best]))
         return prospects_of(
             fit,
-            objective,
+            self.objectives,
             places,
             last,
             gaps=self.gap_draws(),
             numbers=self._tried_numbers,
-            trusted=self.validation().trusted,
+            trusted=all(self.validation(name).trusted for name in self.outcomes),
             seed=self._seed_of_all_rows,
         )
 

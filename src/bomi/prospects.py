@@ -1,16 +1,23 @@
 """Is it worth going on: what the next experiments, a value looked up and a repeated row are expected to gain.
 
-    Q worlds, M draws of the gaps, m points, S draws of the outcomes
-    f*   what each world expects of its best row
+    Q worlds, M draws of the gaps, m points, S draws of the outcomes, J outcomes, W trade-offs between them
+    u_w(y)   how good outcomes are for a trade-off: of one outcome its merit, in its own unit
+    u*_w     what each world expects of its best row
 
-The gain of k experiments at chosen points is E max(max_i f(x_i) - f*, 0). That of knowing something, a gap's value v or
-a second outcome of a row, is how much better the best choice among some good points becomes on average by knowing it
-(the value of information; Frazier, Powell and Dayanik 2009): E_v max_x E[f(x) | v] - max_x E f(x).
+The gain of k experiments at chosen points is E max(max_i u(f(x_i)) - u*, 0). That of knowing something, a gap's value v
+or a second outcome of a row, is how much better the best choice among some good points becomes on average by knowing it
+(the value of information; Frazier, Powell and Dayanik 2009): E_v max_x E[u(f(x)) | v] - max_x E u(f(x)).
+
+Several outcomes are put on one scale: what they fall short of the best of their rows, in per cent of the rows' spread.
+For a trade-off with weights w, the largest of which is 1, outcomes are as good as the worst: u_w(y) = min_j w_j u_j.
+The gain is the mean over trade-offs, evenly spread: how much the R2 indicator improves (Hansen and Jaszkiewicz 1998).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -21,7 +28,7 @@ from bomi.impute.summary import fitted_by
 from bomi.impute.table import LARGE
 from bomi.learning import AT_ONCE, Fit
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.recommend import FEWEST_DRAWS
+from bomi.recommend import FEWEST_DRAWS, trade_offs
 from bomi.results import GapDraws, Prospects
 from bomi.space import Array, Integer, Real
 
@@ -29,11 +36,78 @@ HORIZONS = (1, 5, 10)  # experiments ahead
 TO_REPEAT = 5  # rows
 AS_GOOD = 0.005  # of the outcomes' spread: what differs by less is as good
 SAMPLES = 512  # of the outcomes at chosen points, in each world
+REPEATS = 64  # outcomes that a repeated row may have
+PER_CENT = 100.0
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How good outcomes are, as one number for each trade-off: of a single outcome its merit, in its own unit."""
+
+    fit: Fit
+    objectives: tuple[Objective, ...]
+
+    @cached_property
+    def weights(self) -> Tensor:
+        """(W, J)"""
+        weights = trade_offs(len(self.objectives))
+        return weights / weights.amax(-1, keepdim=True)
+
+    @cached_property
+    def measured(self) -> Tensor:
+        """How good the rows were of which every outcome is known, outcome by outcome, in its own unit.  (r, J)"""
+        outcomes = self.fit.table.outcomes.mT
+        each = zip(outcomes[~outcomes.isnan().any(-1)].unbind(-1), self.objectives, strict=True)
+        merits = [torch.tensor([one.merit(one.sign * y) for y in ys.tolist()], dtype=torch.float64) for ys, one in each]
+        return torch.stack(merits, -1)
+
+    @cached_property
+    def spreads(self) -> Tensor:
+        """Of each outcome's rows.  (J,)"""
+        known = [one[~one.isnan()].numpy() for one in self.fit.table.outcomes]
+        return torch.tensor([spread_of(one) for one in known], dtype=torch.float64)
+
+    @property
+    def spread(self) -> float:
+        """Of one outcome in its unit; of several, all of it in per cent."""
+        return float(self.spreads[0]) if len(self.objectives) == 1 else PER_CENT
+
+    @property
+    def unit(self) -> str:
+        """Of gains."""
+        return self.objectives[0].unit if len(self.objectives) == 1 else "% of the spread"
+
+    @property
+    def cost(self) -> float | None:
+        """What an experiment costs, if that is stated: of several outcomes, of the first that states it."""
+        if len(self.objectives) == 1:
+            return self.objectives[0].cost
+        pairs = zip(self.objectives, self.spreads.tolist(), strict=True)
+        return next((PER_CENT * one.cost / spread for one, spread in pairs if one.cost is not None), None)
+
+    def merits(self, targets: Tensor, j: int) -> Tensor:
+        """How good values of an outcome on the model's scale are, in its unit."""
+        transform, aim = self.fit.transforms[j], self.fit.aims[j]
+        outcomes = transform.to_outcomes(targets).clamp(*self.fit.table.ranges[j])
+        if aim is None:
+            return outcomes
+        return -(outcomes - transform.to_outcomes(torch.tensor(aim, dtype=torch.float64))).abs()
+
+    def utilities(self, merits: Tensor) -> Tensor:
+        """How good that is for each trade-off.  (..., J) -> (..., W)"""
+        if len(self.objectives) == 1:
+            return merits
+        shares = PER_CENT * (merits - self.measured.amax(0)) / self.spreads
+        return (shares.unsqueeze(-2) * self.weights.clamp_min(1e-3)).amin(-1)
+
+    def of(self, targets: Sequence[Tensor]) -> Tensor:
+        """How good values of all outcomes on the model's scale are for each trade-off.  J times (...) -> (..., W)"""
+        return self.utilities(torch.stack([self.merits(each, j) for j, each in enumerate(targets)], -1))
 
 
 def prospects_of(
     fit: Fit,
-    objective: Objective,
+    objectives: Sequence[Objective],
     places: Sequence[Tensor],
     best: Tensor,
     *,
@@ -46,94 +120,94 @@ def prospects_of(
 
     places: k times (d,); best: the recommended place (d,); numbers: of the rows of the table
     """
-    gains = expected_gains(fit, places, seed)
+    scale = Scale(fit, tuple(objectives))
+    gains = expected_gains(scale, places, seed)
     words = {name: not isinstance(p, Real | Integer) for name, p in fit.table.space.parameters.items()}
     promising = torch.cat([best[None], fit.good_rows]).unique(dim=0)
-    worth = gains_of_looking_up(fit, gaps, promising, words)
+    worth = gains_of_looking_up(scale, gaps, promising, words)
     gap = max(zip(gaps, worth, strict=True), key=lambda pair: pair[1]) if worth else None
-    rows = best_complete_rows(fit)
-    repeated = gains_of_repeating(fit, torch.cat([fit.table.inputs[rows], best[None]]))[:-1]
-    known = ~fit.table.outcomes[0].isnan()
-    outcomes: Array = objective.sign * fit.table.outcomes[0, known].numpy()
-    spread = spread_of(outcomes)
+    rows = best_complete_rows(scale)
+    repeated = gains_of_repeating(scale, torch.cat([fit.table.inputs[rows], best[None]]), seed)[:-1]
     return Prospects(
-        objective.name,
-        objective.unit,
+        ", ".join(one.name for one in objectives),
+        scale.unit,
         {count: float(gains[count - 1]) for count in HORIZONS},
         None if gap is None else (gap[0].row, gap[0].parameter, gap[1]),
         (numbers[int(rows[repeated.argmax()])], float(repeated.max())) if len(rows) else None,
-        spread,
-        since_improvement(np.array([objective.merit(y) for y in outcomes]), spread),
-        objective.cost,
+        scale.spread,
+        min(since_improvement(one.numpy(), scale.spread) for one in scale.utilities(scale.measured).unbind(-1)),
+        scale.cost,
         trusted,
     )
 
 
-def expected_gains(fit: Fit, places: Sequence[Tensor], seed: int) -> Array:
-    """How much better the best of the only outcome is expected to become by the first 1, 2, ... of some experiments.
-
-    In the outcome's unit.  k times (d,) -> (k,)
-    """
-    (model,), (aim,) = fit.models, fit.aims
-    rng = torch.Generator().manual_seed(seed)
+def expected_gains(scale: Scale, places: Sequence[Tensor], seed: int) -> Array:
+    """How much better the best is expected to become by the first 1, 2, ... experiments.  k times (d,) -> (k,)"""
+    fit, rng = scale.fit, torch.Generator().manual_seed(seed)
+    points, drawn = torch.stack(list(places)), []
     with torch.no_grad():
-        joint = model.posterior(torch.stack(list(places))).distribution  # batch Q, event k
-        luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
-        drawn = joint.mean + (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)  # (S, Q, k)
-        before = _merit(fit, fit.outlook.tried[..., 0].amax(-1), aim, own=True)  # (Q,)
-        found = (_merit(fit, drawn, aim) - before[:, None]).clamp_min(0)
+        for model in fit.models:
+            joint = model.posterior(points).distribution  # batch Q, event k
+            luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
+            spread = (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)
+            drawn.append(joint.mean + spread)  # (S, Q, k)
+        before = scale.of(_expected_of_rows(fit)).amax(1)  # (Q, W)
+        found = (scale.of(drawn) - before.unsqueeze(1)).clamp_min(0)  # (S, Q, k, W)
     if fit.outlook.success is not None:
-        found = found * fit.outlook.success.log_chance(torch.stack(list(places))).exp().mean(0)
-    return found.cummax(-1).values.mean((0, 1)).numpy()
+        found = found * fit.outlook.success.log_chance(points).exp().mean(0)[:, None]
+    gains: Array = found.cummax(-2).values.mean((0, 1, 3)).numpy()
+    return gains
 
 
-def _merit(fit: Fit, targets: Tensor, aim: float | None, *, own: bool = False) -> Tensor:
-    """How good outcomes are, in their unit; `own`: given as merits on the model's scale."""
-    (transform,) = fit.transforms
-    outcomes = transform.to_outcomes(aim + targets if own and aim is not None else targets).clamp(*fit.table.ranges[0])
-    if aim is None:
-        return outcomes
-    return -(outcomes - transform.to_outcomes(torch.tensor(aim, dtype=torch.float64))).abs()
+def _expected_of_rows(fit: Fit) -> list[Tensor]:
+    """What each world expects of the outcomes of its rows, on the model's scale.  J times (Q, r)"""
+    if len(fit.models) == 1:
+        return [fit.models[0].fitted()]
+    return [model.moments(fit.measured)[0] for model in fit.models]
 
 
-def gains_of_looking_up(fit: Fit, gaps: Sequence[GapDraws], points: Tensor, words: Mapping[str, bool]) -> list[float]:
-    """The value of knowing each gap, in the outcome's unit; none of a large table or a method without draws.
+def gains_of_looking_up(
+    scale: Scale, gaps: Sequence[GapDraws], points: Tensor, words: Mapping[str, bool]
+) -> list[float]:
+    """The value of knowing each gap; none of a large table or a method without draws.
 
     points: (m, d); words: by parameter, whether its values are
     """
+    fit = scale.fit
     draws = fit.draws
     if len(fit.table) > LARGE or len(draws.inputs) < FEWEST_DRAWS:
         return []
     found = []
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         with torch.no_grad():
-            mean = fit.models_of(draws.select(some))[0].moments(points)[0]
-        found.append(_merit(fit, mean, fit.aims[0]))
-    merits = torch.cat(found).numpy()  # (M, m)
-    best = merits.mean(0).max()
-    return [
-        max(float(fitted_by(gap.draws, merits, words=words[gap.parameter]).max(1).mean() - best), 0.0)
-        if len(gap.draws) == len(merits)
-        else 0.0
-        for gap in gaps
-    ]
+            found.append(scale.of([model.moments(points)[0] for model in fit.models_of(draws.select(some))]))
+    merits = torch.cat(found).numpy()  # (M, m, W)
+    best, flat = merits.mean(0).max(0), merits.reshape(len(merits), -1)
+
+    def gain(gap: GapDraws) -> float:
+        known = fitted_by(gap.draws, flat, words=words[gap.parameter]).reshape(merits.shape)
+        return max(float((known.max(1).mean(0) - best).mean()), 0.0)
+
+    return [gain(gap) if len(gap.draws) == len(merits) else 0.0 for gap in gaps]
 
 
-def gains_of_repeating(fit: Fit, points: Tensor) -> Array:
+def gains_of_repeating(scale: Scale, points: Tensor, seed: int) -> Array:
     """The value of a second outcome at each of some points, for the choice among all of them.  (m, d) -> (m,)"""
-    (model,), (aim,) = fit.models, fit.aims
-    z = torch.special.ndtri((torch.arange(64, dtype=torch.float64) + 0.5) / 64)
+    even = (torch.arange(REPEATS, dtype=torch.float64) + 0.5) / REPEATS
+    rng = torch.Generator().manual_seed(seed)
+    means, moved = [], []
     with torch.no_grad():
-        joint = model.posterior(points).distribution
-        covariance, noise = joint.covariance_matrix.mean(0), model.noise.exp().mean()  # (m, m)
-        mean = joint.mean.mean(0)
-        step = (
-            covariance / (covariance.diagonal() + noise).sqrt()
-        )  # column r: how far a repeat of r may move each point
-        moved = mean[:, None, None] + step.unsqueeze(-1) * z  # (m, m, 64)
-        best = _merit(fit, mean, aim).max()
-        gain = _merit(fit, moved, aim).amax(0).mean(-1) - best
-    return gain.clamp_min(0).numpy()
+        for model in scale.fit.models:
+            joint = model.posterior(points).distribution
+            covariance, noise = joint.covariance_matrix.mean(0), model.noise.exp().mean()  # (m, m)
+            # column r: how far a repeat of r may move each point
+            step = covariance / (covariance.diagonal() + noise).sqrt()
+            z = torch.special.ndtri(even)[torch.randperm(REPEATS, generator=rng)]  # outcomes err independently
+            means.append(joint.mean.mean(0))
+            moved.append(means[-1][:, None, None] + step.unsqueeze(-1) * z)  # (m, m, 64)
+        gain = scale.of(moved).amax(0).mean(-2) - scale.of(means).amax(0)  # (m, W)
+    gains: Array = gain.mean(-1).clamp_min(0).numpy()
+    return gains
 
 
 def spread_of(outcomes: Array) -> float:
@@ -147,11 +221,17 @@ def since_improvement(merits: Array, spread: float) -> int:
     return len(merits) - 1 - int((merits >= merits.max() - AS_GOOD * spread).argmax())
 
 
-def best_complete_rows(fit: Fit) -> Tensor:
+def best_complete_rows(scale: Scale) -> Tensor:
     """The few rows without a gap of which most is expected, by their place in the table.  (r,)"""
-    worlds = fit.completed
-    known = (~torch.atleast_2d(worlds.targets)[0].isnan()).nonzero()[:, 0]
+    fit, worlds = scale.fit, scale.fit.completed
+    known = (~torch.atleast_2d(worlds.targets).isnan().all(0)).nonzero()[:, 0]
     rows = known if worlds.rows is None else worlds.rows[known]
     complete = ~fit.table.gaps.any(-1)[rows]
-    merits = torch.where(complete, fit.outlook.tried[..., 0].mean(0), -torch.inf)
-    return rows[merits.topk(min(TO_REPEAT, int(complete.sum()))).indices]
+    with torch.no_grad():
+        merits = scale.of(_expected_of_rows(fit)).mean(0)  # (r, W)
+    merits = torch.where(complete[:, None], merits, -torch.inf)
+    if len(merits) == 0 or not complete.any():
+        return rows[:0]
+    each = max(TO_REPEAT // merits.shape[-1], 1)  # of every trade-off
+    chosen = merits.topk(min(each, int(complete.sum())), dim=0).indices.flatten().unique()
+    return rows[chosen]

@@ -121,7 +121,8 @@ def _recommended(loaded: LoadedTable, found: Sequence[Recommendation]) -> Iterat
         inputs = [cells.text(cell) for cell in one.recorded.values()]
         lines.append([f"best so far, row {one.row}", *inputs, *(f"{seen[name]:.5g}" for name in outcomes)])
     yield table(("", *names, *outcomes), lines, "Best and recommended")
-    for note in (*{one.best.note for one in found if one.best.note}, *loaded.optimizer.equipment()):
+    notes = {said for one in found for said in (one.best.note, one.apart) if said}
+    for note in (*notes, *loaded.optimizer.equipment()):
         yield paragraph(note[:1].upper() + note[1:] + ".")
 
 
@@ -130,7 +131,7 @@ def _next(loaded: LoadedTable, *, suggestions: int) -> Iterator[str]:
     yield heading("Next")
     if len(loaded.experiments.rows) > LARGE:
         yield paragraph("bomi prospects tells whether it is worth going on.", "soft")
-    elif len(loaded.campaign.objectives) == 1 and workflow.validations(loaded):
+    elif workflow.validations(loaded):
         advice = workflow.prospects(loaded)[1]
         yield paragraph(advice[:1].upper() + advice[1:] + ".", "said")
     if suggestions:

@@ -151,6 +151,19 @@ class Best:
     note: str = ""
     seen_row: int | None = None  # counted from 0, in the order told
     as_done: PredictedAsDone | None = None  # None where equipment does what it is asked
+    rivals: tuple[tuple[int, float], ...] = ()  # rows elsewhere that may be better, counted from 0, with the chance
+
+    def apart(self, labels: Sequence[object] | None = None) -> str:
+        """That the best few cannot be told apart, where that is so; `labels` name the rows."""
+        if not self.rivals:
+            return ""
+        each = [f"{chance:.0%} for row {row if labels is None else labels[row]}" for row, chance in self.rivals]
+        several = len(each) > 1
+        told = f"{', '.join(each[:-1])} and {each[-1]}" if several else each[0]
+        return (
+            f"the best few cannot be told apart: the chance to be better than what is recommended is {told}; "
+            f"repeat {'these' if several else 'it'} to find out"
+        )
 
     def _repr_html_(self) -> str:
         setting = self.setting or {}
@@ -162,7 +175,8 @@ class Best:
         expected = dict(_expected(self.predicted))
         rows += [(f"outcome {name}".strip(), expected.get(name, ""), f"{y:.4g}") for name, y in seen.items()]
         rows += [(f"outcome {name}".strip() + " as done", text, "") for name, text in _expected(self.as_done)]
-        return html_table("Best", ("", "recommended", "best seen"), rows, self.note)
+        note = "; ".join(said for said in (self.note, self.apart()) if said)
+        return html_table("Best", ("", "recommended", "best seen"), rows, note)
 
 
 @dataclass(frozen=True)
@@ -267,7 +281,7 @@ class Explanation:
     """What a prediction rests on. Rows are counted from 0, in the order told."""
 
     predicted: Prediction
-    chance: float | None  # to be better than what is expected of the best row; None of several outcomes
+    chance: float  # to be better than what is expected of the best row; of several outcomes, to be beaten by no row
     rows: tuple[tuple[int, float], ...]  # with how far each moves what is expected, the largest first
     gaps: tuple[tuple[int, str, float], ...]  # with the part of the uncertainty that hangs on each, the largest first
 

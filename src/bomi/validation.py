@@ -34,6 +34,7 @@ def validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) ->
     rows, targets, mean, sd = leave_one_out(fit, j)
     wrong = fit.wrong[j, rows]
     to_outcomes = fit.transforms[j].to_outcomes
+    possible = fit.transforms[j].to_targets(torch.tensor(objective.signed_bounds, dtype=torch.float64))
     middle, *ends = (
         np.clip(objective.sign * to_outcomes(mean + side * WIDTH * sd).numpy(), *objective.bounds)
         for side in (0, -1, 1)
@@ -46,7 +47,7 @@ def validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) ->
         middle,
         np.minimum(*ends),
         np.maximum(*ends),
-        share_explained(targets[~wrong], mean[~wrong]),
+        share_explained(targets[~wrong], mean[~wrong].clamp(*possible)),
         tuple(numbers[i] for i in rows[wrong].tolist()),
     )
 

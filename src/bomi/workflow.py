@@ -200,7 +200,7 @@ class Look:
     outcome: str
     predicted: Prediction
     reasons: tuple[str, ...]
-    chance: float | None
+    chance: float
 
 
 def look(loaded: LoadedTable, setting: Mapping[str, Known]) -> list[Look]:
@@ -212,8 +212,7 @@ def look(loaded: LoadedTable, setting: Mapping[str, Known]) -> list[Look]:
     for objective in loaded.campaign.objectives:
         why = optimizer.explain(setting, objective.name)
         reasons = [near]
-        if why.chance is not None:
-            reasons.append(f"its chance to beat the best row is {why.chance:.0%}")
+        reasons.append(f"{insight.chance_of(optimizer)} is {why.chance:.0%}")
         if any(row.failed for row in loaded.experiments.rows):
             reasons.append(f"its probability of success is {optimizer.success(setting):.0%}")
         unit = f" {objective.unit}" if objective.unit else ""
@@ -281,6 +280,8 @@ class Recommendation:
     best: Best
     row: int
     around: Mapping[str, Known] | None = None  # the setting with what is not known of it as in a typical row
+    rivals: tuple[tuple[int, float], ...] = ()  # rows that may be better, by line number, with the chance of that
+    apart: str = ""  # that the best few cannot be told apart, where that is so
 
     @property
     def recorded(self) -> Mapping[str, Cell]:
@@ -304,6 +305,8 @@ def recommend(
             choice,
             loaded.experiments.numbers[row],
             loaded.optimizer.completed(choice.setting) if choice.setting and choice.predicted else choice.setting,
+            tuple((loaded.experiments.numbers[other], chance) for other, chance in choice.rivals),
+            choice.apart(loaded.experiments.numbers),
         )
         for choice, row in seen
         if row is not None

@@ -192,12 +192,15 @@ def why(
         reason = f"exploit and explore: expected to be among {among}, and still uncertain"
     else:
         reason = f"exploit: expected to be among {among}, and fairly certain"
-    chances = optimizer.chances([suggestion])
-    if chances:
-        reason += f"; its chance to beat the best row is {chances[0]:.0%}"
+    reason += f"; {chance_of(optimizer)} is {optimizer.chances([suggestion])[0]:.0%}"
     if any(row.failed for row in optimizer.observations.tried):
         reason += f"; its probability of success is {optimizer.success([suggestion])[0]:.0%}"
     return f"{reason}; {distance(optimizer, suggestion, labels)}"
+
+
+def chance_of(optimizer: Optimizer) -> str:
+    """What a chance is told of."""
+    return "its chance " + ("to beat the best row" if len(optimizer.objectives) == 1 else "not to be beaten by any row")
 
 
 def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:

@@ -159,6 +159,7 @@ def best(
             {
                 "recommended": None if setting is None else {"setting": dict(setting), **expected(one.best)},
                 "seen": {"row": one.row, "recorded": recorded, "outcome": one.best.seen},
+                "rivals": [{"row": row, "chance": chance} for row, chance in one.rivals],
                 "note": one.best.note,
             }
         )
@@ -168,7 +169,7 @@ def best(
         what = f"{'seen' if several else 'best so far'}, row {one.row}"
         records.append({"what": what, **recorded, **_expected(None, outcomes), **seen})
     show(records, shape, documents if several else documents[0])
-    for note in {one.best.note for one in found if one.best.note}:
+    for note in {said for one in found for said in (one.best.note, one.apart) if said}:
         say(note)
     done = found[0].best.as_done
     if done is not None and not isinstance(done, Mapping):

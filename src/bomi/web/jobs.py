@@ -57,8 +57,6 @@ def trust(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> li
 def prospects(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> str:
     """Whether to go on, in one line; nothing where that cannot be said."""
     loaded = _study(version, progress)
-    if len(loaded.campaign.objectives) > 1:
-        return ""
     try:
         return workflow.prospects(loaded)[1]
     except MethodError:

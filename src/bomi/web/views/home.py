@@ -201,8 +201,8 @@ class HomeView(View):
                 theme.note(theme.sentence(one.disbelief), icon="help_outline")
 
     def go_on(self, experiments: Experiments) -> None:
-        """Whether to go on, once that is known; of one outcome."""
-        if len(experiments.campaign.objectives) > 1 or not any(row.outcomes for row in experiments.rows):
+        """Whether to go on, once that is known."""
+        if not any(row.outcomes for row in experiments.rows):
             return
         with theme.sheet():
             theme.heading("Go on or stop?")

@@ -103,8 +103,9 @@ class ProgressView(View):
                     ui.label(f"{text} if it is done exactly").classes("soft small")
                 if best.setting is not None:
                     theme.facts(self.settings(best.setting))
-                if best.note:
-                    ui.label(best.note[:1].upper() + best.note[1:] + ".").classes("soft small")
+                for said in (best.note, one.apart):
+                    if said:
+                        ui.label(theme.sentence(said)).classes("soft small")
 
     def equipment(self) -> None:
         """What it makes of requests, the parameter whose control is worth most first."""
