@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from bomi.impute.summary import gap_table
-from bomi.impute.table import LARGE
 from bomi.learning import AT_ONCE, Fit
 from bomi.results import Explanation, GapDraws, Prediction
 from bomi.search import acquisition
@@ -56,7 +55,7 @@ def influence_of_rows(fit: Fit, outcome: int, point: Tensor) -> tuple[Tensor, Te
 
 def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
     """What each of many worlds expects of an outcome at a point; None of a large table.  (d,) -> (M,)"""
-    if len(fit.table) > LARGE:
+    if fit.table.large:
         return None
     found = []
     for some in torch.arange(len(fit.draws.inputs)).split(AT_ONCE):

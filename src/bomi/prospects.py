@@ -25,7 +25,6 @@ from torch import Tensor
 
 from bomi.data.objectives import Objective
 from bomi.impute.summary import fitted_by
-from bomi.impute.table import LARGE
 from bomi.learning import AT_ONCE, Fit
 from bomi.model.gaussian_process import robust_cholesky
 from bomi.recommend import FEWEST_DRAWS, trade_offs
@@ -175,7 +174,7 @@ def gains_of_looking_up(
     """
     fit = scale.fit
     draws = fit.draws
-    if len(fit.table) > LARGE or len(draws.inputs) < FEWEST_DRAWS:
+    if fit.table.large or len(draws.inputs) < FEWEST_DRAWS:
         return []
     found = []
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):

@@ -58,7 +58,7 @@ def leave_one_out(fit: Fit, outcome: int) -> tuple[Tensor, Tensor, Tensor, Tenso
     On the model's scale, noise included: what another measurement may give. Of a large table some rows, at random,
     speak for all.  (n,), (n,), (n,), (n,)
     """
-    large = len(fit.table) > LARGE
+    large = fit.table.large
     rng = torch.Generator().manual_seed(draw_seed(fit.seed, len(fit.table) + 2))
     worlds = fit.completed if large else fit.draws
     known = (~torch.atleast_2d(worlds.targets)[outcome].isnan()).nonzero()[:, 0]

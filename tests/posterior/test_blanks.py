@@ -228,9 +228,18 @@ def test_the_gaps_say_what_blanks_mean():
 
 
 def test_a_large_table_learns_what_blanks_mean_from_all_rows(monkeypatch):
-    monkeypatch.setattr("bomi.posterior.imputer.LARGE", 40)
-    monkeypatch.setattr("bomi.posterior.anchors.LARGE", 40)
+    monkeypatch.setattr("bomi.impute.table.LARGE", 40)
     optimizer = bomi.Optimizer({"heat": (0, 1), "Mo": bomi.Real(0, 1)}, objective="strength", seed=0)
     optimizer.tell(alloys("none", rows=100))  # the anchors are complete rows
     share = np.mean([np.mean(np.array(gap.draws) == 0) for gap in optimizer.gap_draws()])
     assert share > 0.8
+
+
+@pytest.mark.parametrize(("kind", "least", "most"), [("none", 0.8, 1.0), ("random", 0.0, 0.2)])
+def test_some_of_many_rows_judge_what_blanks_mean(kind, least, most, monkeypatch):
+    monkeypatch.setattr("bomi.posterior.starts.MOST_JOINING", 10)
+    monkeypatch.setattr("bomi.posterior.starts.JOINING", 8)
+    optimizer = bomi.Optimizer({"heat": (0, 1), "Mo": bomi.Real(0, 1)}, objective="strength", seed=0)
+    optimizer.tell(alloys(kind))
+    share = np.mean([np.mean(np.array(gap.draws) == 0) for gap in optimizer.gap_draws()])
+    assert least <= share <= most

@@ -206,7 +206,7 @@ def test_the_priors_of_some_rows_are_those_of_the_rows():
 
 
 def test_anchors_are_complete_rows_first_and_among_them_the_best_half(monkeypatch):
-    monkeypatch.setattr(anchors, "LARGE", 20)
+    monkeypatch.setattr("bomi.impute.table.LARGE", 20)
     inputs = torch.rand(100, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     inputs[::2] = NAN  # 50 complete rows
     table = Table(Space({"x": (0, 1)}), inputs, torch.full_like(inputs, NAN), torch.arange(100.0).double())

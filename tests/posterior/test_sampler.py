@@ -15,7 +15,7 @@ from bomi.impute.table import Table
 from bomi.model.fitting import Pairs, log_evidence
 from bomi.model.gaussian_process import with_hyper
 from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, cross
-from bomi.posterior import anchors, execution, imputer, sampler
+from bomi.posterior import execution, sampler
 from bomi.posterior.anchors import draw_given
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.imputer import Posterior
@@ -395,8 +395,7 @@ def test_draws_given_the_outcome_are_closer_than_the_prior():
 
 
 def test_a_large_table_is_drawn_by_anchors(monkeypatch):
-    for module in (imputer, anchors):
-        monkeypatch.setattr(module, "LARGE", 60)
+    monkeypatch.setattr("bomi.impute.table.LARGE", 60)
     generator = torch.Generator().manual_seed(3)
     X, table = wavy(150, square(2), generator)
     completed = drawn(table, generator, worlds=5)
@@ -481,3 +480,15 @@ def test_a_warm_optimizer_goes_on_from_its_worlds():
     cold = bomi.Optimizer(space, seed=0)
     cold.tell(warm.frame())
     assert outcome(cold.best().setting) > -0.02
+
+
+def test_many_gaps_of_many_rows_have_fewer_draws(monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    _, table = wavy(30, square(2), generator)
+    imputer = Posterior(worlds=5)
+    state = imputer.init(table, generator)
+    assert len(imputer.draws(state, 200, generator).inputs) == 200
+    monkeypatch.setattr("bomi.posterior.imputer.SWEPT", 8 * 30 * int(table.gaps.sum()))
+    assert len(imputer.draws(state, 200, generator).inputs) == 40
+    monkeypatch.setattr("bomi.posterior.imputer.SWEPT", 0)
+    assert len(imputer.draws(state, 200, generator).inputs) == 20

@@ -125,8 +125,7 @@ def test_one_value_is_drawn_for_a_group_and_found():
 
 
 def test_a_large_table_shares_values_too(monkeypatch):
-    for module in ("imputer", "anchors"):
-        monkeypatch.setattr(f"bomi.posterior.{module}.LARGE", 30)
+    monkeypatch.setattr("bomi.impute.table.LARGE", 30)
     draws = {gap.row: gap.draws for gap in made(furnace(rows=80)).gap_draws()}
     assert all(draws[row] == draws[0] for row in range(10))
     assert np.mean(draws[10]) == pytest.approx(0.8, abs=0.1)

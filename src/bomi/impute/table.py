@@ -5,6 +5,7 @@ n rows, p parameters, d columns of the unit cube, m outcomes, Q worlds
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ from bomi.space import Categorical, Ordinal, Parameter, Space
 from bomi.space.cells import Cell, Interval, Known, Normal, Uncertain
 
 LARGE = 256  # rows, up to which a table is treated exactly and on the processor
+WIDE = 12  # parameters times outcomes, up to which it is so many rows
 MINIMUM_IMPROVEMENT = 0.02  # median absolute deviations of the outcome
 ROUNDING = 1e-3  # of the range: how far beyond it what follows from a fixed sum may lie, recorded in round numbers
 
@@ -118,6 +120,17 @@ class Table:
         """Which values are not known exactly, by parameter.  (n, p) bool"""
         firsts = [columns.start for columns in self.space.columns]
         return self.inputs[:, firsts].isnan()
+
+    @property
+    def swept(self) -> int:
+        """How many rows can be swept one by one: LARGE, or what takes as long where there are many columns."""
+        columns = len(self.space) * len(self.outcomes)
+        return LARGE if columns <= WIDE else int(LARGE * math.sqrt(WIDE / columns))
+
+    @property
+    def large(self) -> bool:
+        """Whether there are more rows than that."""
+        return len(self) > self.swept
 
     @cached_property
     def leaders(self) -> Tensor | None:

@@ -123,10 +123,11 @@ def draw_starts(pairs: Pairs, targets: Tensor, count: int, generator: torch.Gene
     least, most = map(math.log, NOISE_BOUNDS)
     levels = torch.linspace(least, most, NOISE_LEVELS, dtype=torch.float64)
     every = torch.cat([starts.repeat(NOISE_LEVELS, 1), levels.repeat_interleave(len(starts))[:, None]], -1)
-    one = torch.zeros(len(every), dtype=torch.long)
-    value = log_evidence(every, pairs, targets, one).unflatten(0, (NOISE_LEVELS, -1))
+    one = torch.zeros(len(starts), dtype=torch.long)
+    half = pairs.kernel.evaluate(starts.to(targets.device), pairs.of(one))  # (r, T), the same at every level
+    value = torch.stack([log_evidence(some, pairs, targets, one, half) for some in every.split(len(starts))])
     best = every.unflatten(0, value.shape)[torch.arange(NOISE_LEVELS), value.argmax(-1)]
-    found, loss = _maximize(pairs, targets, best, one[:NOISE_LEVELS], most=15, hold_noise=True)
+    found, loss = _maximize(pairs, targets, best, torch.zeros(NOISE_LEVELS, dtype=torch.long), most=15, hold_noise=True)
     return found[torch.multinomial((loss.min() - loss).exp(), count, replacement=True, generator=generator)]
 
 
@@ -227,10 +228,16 @@ def negative_log_evidence(
     return value - prior, torch.cat([by_theta, by_noise[:, None]], -1) - by_prior
 
 
-def log_evidence(parameters: Tensor, pairs: Pairs, targets: Tensor, worlds: Tensor) -> Tensor:
-    """log p(y | theta) + log p(theta) alone, at a third of the cost.  (w, k + 1), (w,) -> (w,)"""
+def log_evidence(
+    parameters: Tensor, pairs: Pairs, targets: Tensor, worlds: Tensor, half: Tensor | None = None
+) -> Tensor:
+    """log p(y | theta) + log p(theta) alone, at a third of the cost; half of the covariances may be known already.
+
+    (w, k + 1), (w,), (w, T) -> (w,)
+    """
     parameters = parameters.to(targets.device)
-    half = pairs.kernel.evaluate(parameters[:, :-1], pairs.of(worlds))
+    if half is None:
+        half = pairs.kernel.evaluate(parameters[:, :-1], pairs.of(worlds))
     return (pairs.kernel.log_prior(parameters)[0] - _factorized(half, parameters, pairs, targets)[0]).cpu()
 
 

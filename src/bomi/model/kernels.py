@@ -21,6 +21,7 @@ from torch.autograd.function import once_differentiable
 from bomi.space import Space
 from bomi.space.descriptors import Descriptors
 
+CACHED = 100_000  # numbers at a time, step after step: what a processor's cache holds
 STRIP = 300_000  # numbers a thread prepares at a time, for all columns of a strip of a matrix: what its cache holds
 GPU_STRIP = 32_000_000
 NOISE = (-6.0, 1.5)  # middle and spread of the log noise variance's prior
@@ -280,6 +281,8 @@ class AdditiveMatern:
     def evaluate(self, theta: Tensor, prepared: Prepared) -> Tensor:
         """The covariance of each pair.  (Q, ...)"""
         (distances,) = prepared
+        if many := _strips(distances):
+            return torch.cat([self.evaluate(theta, (strip,)) for strip in many], -1)
         scale, weight, alone, together = self._parts(theta, distances.ndim)
         additive = matern(distances * alone).mean(1)
         joint = matern((distances * together).square_().sum(1).sqrt_())
@@ -288,16 +291,25 @@ class AdditiveMatern:
     def with_pullback(self, theta: Tensor, prepared: Prepared) -> tuple[Tensor, Pullback]:
         """In closed form: dM/dlog l = a^2 (1 + a) exp(-a) / 3."""
         (distances,) = prepared
+        if many := _strips(distances):
+            parts = [self.with_pullback(theta, (strip,)) for strip in many]
+            ends = [strip.shape[-1] for strip in many]
+
+            def pullbacks(weights: Tensor) -> Tensor:
+                each = zip(parts, weights.split(ends, -1), strict=True)
+                return torch.stack([one(part) for (_, one), part in each]).sum(0)
+
+            return torch.cat([covariance for covariance, _ in parts], -1), pullbacks
         scale, weight, alone, together = self._parts(theta, distances.ndim)
         rise, bend, additive = _risen(distances * alone)
-        additive = additive.mean(1)
+        additive, rise = additive.mean(1), rise.mul_(bend)
         each = (distances * together).square_()
         rise_joint, _, joint = _risen(each.sum(1).sqrt_())
 
         def pullback(weights: Tensor) -> Tensor:
             total = weights.flatten(1)
             s2, w = scale.flatten(), weight.flatten()
-            by_alone = torch.einsum("qpt,qpt,qt->qp", rise.flatten(2), bend.flatten(2), total)
+            by_alone = torch.einsum("qpt,qt->qp", rise.flatten(2), total)
             by_together = torch.einsum("qpt,qt->qp", each.flatten(2), total * rise_joint.flatten(1))
             sum_additive, sum_joint = (total * additive.flatten(1)).sum(-1), (total * joint.flatten(1)).sum(-1)
             return torch.cat(
@@ -363,14 +375,14 @@ class AdditiveCandidates:
         self.alone, self.together = (math.sqrt(5) * torch.exp(-theta[:, 2:])).chunk(2, -1)  # (Q, p)
 
     def _distances(self, one: Tensor, other: Tensor, parameters: Tensor) -> Tensor:
-        """Distances of codes.  (..., p)"""
+        """Distances of codes.  (..., p, 1) or (..., p, n)"""
         differences = one - other
         if not self.categories.any():
             return differences.abs_()
-        found = torch.where(self.categories[parameters], (differences != 0).double(), differences.abs())
+        found = torch.where(self.categories[parameters, None], (differences != 0).double(), differences.abs())
         for place, j in enumerate(parameters.tolist()):
             if j in self.described:
-                found[..., place] = self.described[j][one[..., place].long(), other[..., place].long()]
+                found[..., place, :] = self.described[j][one[..., place, :].long(), other[..., place, :].long()]
         return found
 
     def covariances(self, codes: Tensor, i: int, slots: Tensor, values: Tensor) -> Tensor:
@@ -378,20 +390,28 @@ class AdditiveCandidates:
         rest = torch.ones(self.parameters, dtype=torch.bool)
         rest[slots] = False
         others = rest.nonzero()[:, 0]
-        known = self._distances(codes[:, :, others], codes[:, i, None, others], others)  # (Q, n, p - g)
-        joint = (known * self.together[:, None, others]).square_().sum(-1)  # (Q, n)
-        additive = matern(known * self.alone[:, None, others]).sum(-1)
-        moved = self._distances(values.unsqueeze(2), codes[:, None, :, slots], slots)  # (Q, S, n, g)
-        joint = _total((moved * self.together[:, None, None, slots]).square_()).add_(joint[:, None])
-        additive = _total(matern(moved.mul_(self.alone[:, None, None, slots]))).add_(additive[:, None])
+        columns = codes.mT  # (Q, p, n)
+        known = self._distances(columns[:, others], codes[:, i, others, None], others)  # (Q, p - g, n)
+        joint = (known * self.together[:, others, None]).square_().sum(1)  # (Q, n)
+        additive = matern(known.mul_(self.alone[:, others, None])).sum(1)
+        moved = self._distances(values.unsqueeze(-1), columns[:, None, slots], slots)  # (Q, S, g, n)
+        joint = _total((moved * self.together[:, None, slots, None]).square_()).add_(joint[:, None])
+        additive = _total(matern(moved.mul_(self.alone[:, None, slots, None]))).add_(additive[:, None])
         weight = self.weight[:, None, None]
         additive.mul_(weight / self.parameters).add_(matern(joint.sqrt_()).mul_(1 - weight))
         return additive.mul_(self.scale[:, None, None])
 
 
 def _total(values: Tensor) -> Tensor:
-    """The sum over the last dimension, which most often has one element.  (..., g) -> (...)"""
-    return values.squeeze(-1) if values.shape[-1] == 1 else values.sum(-1)
+    """The sum over the last dimension but one, which most often has one element.  (..., g, n) -> (..., n)"""
+    return values.squeeze(-2) if values.shape[-2] == 1 else values.sum(-2)
+
+
+def _strips(distances: Tensor) -> tuple[Tensor, ...]:
+    """Of pairs that are too many for the cache by far, a part for each time; of others none.  (Q, p, ...)"""
+    if distances.is_cuda or distances.ndim != 3 or distances.numel() <= 10 * CACHED:
+        return ()
+    return distances.split(max(CACHED // distances[..., 0].numel(), 1), -1)
 
 
 class _Between(torch.autograd.Function):

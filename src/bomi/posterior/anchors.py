@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bomi.impute.completed import Explained
-from bomi.impute.table import LARGE, Table
+from bomi.impute.table import Table
 from bomi.model.surrogates import AdditiveGP
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.constrained import Constrained
@@ -27,13 +27,14 @@ def choose_anchors(table: Table, rng: torch.Generator) -> Tensor:
     complete = ~table.gaps.any(-1)
     order = (2 * complete.double() + luck).argsort(descending=True)
     shared = _tied(table)
-    pool = order[: min(max(int(complete.sum()), LARGE), 2 * LARGE)]
+    most = table.swept
+    pool = order[: min(max(int(complete.sum()), most), 2 * most)]
     merit = table.outcomes.nan_to_num(nan=-math.inf).amax(0)  # good in any of several outcomes
-    best = pool[merit[pool].argsort(descending=True)[: LARGE // 2]]
+    best = pool[merit[pool].argsort(descending=True)[: most // 2]]
     chosen = torch.zeros(len(table), dtype=torch.bool)
-    chosen[best[: LARGE - len(shared)]] = True
+    chosen[best[: most - len(shared)]] = True
     chosen[shared] = True
-    rest = order[~chosen[order]][: max(LARGE - int(chosen.sum()), 0)]
+    rest = order[~chosen[order]][: max(most - int(chosen.sum()), 0)]
     chosen[rest] = True
     return chosen
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bomi.impute.completed import Completed, Explained
-from bomi.impute.table import LARGE, Table
+from bomi.impute.table import Table
 from bomi.model import fitting
 from bomi.model.fitting import Pairs
 from bomi.posterior.sampler import kernel_of
@@ -30,7 +30,7 @@ def draw_hyper(table: Table, inputs: Tensor, hyper: Tensor, rng: torch.Generator
     kernel = kernel_of(table)
     found = []
     for part in _each(table, explained(table, inputs, hyper)):
-        if part.inputs.shape[1] > LARGE:
+        if part.inputs.shape[1] > table.swept:
             found.append(part.hyper)
             continue
         pairs = Pairs(kernel, part.inputs, part.errors)
@@ -63,7 +63,7 @@ def _each(table: Table, completed: Worlds) -> Iterator[Worlds]:
 
 
 def _device(table: Table) -> str:
-    return table.device if len(table) > LARGE else "cpu"
+    return table.device if table.large else "cpu"
 
 
 def of_worlds(hyper: Tensor, worlds: Tensor, table: Table) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from bomi.errors import MethodError
 from bomi.impute.completed import Completed, Explained
-from bomi.impute.table import LARGE, Table
+from bomi.impute.table import Table
 from bomi.impute.transform import Transform
 from bomi.posterior import policy
 from bomi.posterior.anchors import choose_anchors, draw_given
@@ -27,6 +27,7 @@ from bomi.posterior.starts import ENOUGH, cold_start, warm_start
 WORLDS = (5, 20)  # at least and at most
 ROWS_OF_WORLDS = 1000  # in all worlds together, between these
 DRAWS_OF_LARGE = 20  # at most, of the gaps of a large table
+SWEPT = 4_000_000  # gaps times rows, in all sweeps of these draws
 FIRST_MOVES = 4  # of hyper-parameters, from nothing
 LEAST_ROWS = 2  # with an outcome, to learn anything from
 
@@ -50,7 +51,7 @@ class Chains:
         pairs = [(i, place[key]) for i, key in enumerate(table.keys) if key in place]
         new, old = torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).unbind(-1)
         inputs[:, new] = self.inputs[:, old]
-        if self.table.drawn is None or len(table) > LARGE:
+        if self.table.drawn is None or table.large:
             return inputs, table
         before = self.table.drawn[:, old]
         same = before == by_world(self.table.outcomes, len(self.inputs))[:, old]
@@ -82,7 +83,7 @@ class Posterior:
     def init(self, table: Table, rng: torch.Generator) -> Chains:
         """From nothing: a transform by the complete rows. Where these are few, another by the worlds drawn; and where
         other outcomes are wrong than those in doubt at first, once more without these."""
-        begun = doubt_the_farthest(table) if len(table) <= LARGE else table
+        begun = table if table.large else doubt_the_farthest(table)
         chains = self._draw(begun, policy.choose_transforms(begun), rng)
         if not _enough(table):
             return chains
@@ -132,7 +133,7 @@ class Posterior:
         table, found = state.table, self.completed(state)
         if state.hyper is None or not isinstance(found, Explained) or not table.gaps.any():
             return found
-        if len(table) > LARGE:
+        if table.large:
             several = replace(self, worlds=min(count, DRAWS_OF_LARGE))
             inputs, hyper = several._by_anchors(table, rng, state.inputs, state.hyper)
             return replace(found, inputs=inputs, hyper=hyper)
@@ -141,6 +142,8 @@ class Posterior:
         priors = prior_of(table, to_codes(table, table.inputs), worlds)
         priors = priors.learn(take(codes, priors), rng)
         turns, drawn = math.ceil(count / worlds), []
+        work = int(table.gaps.sum()) * len(table) * len(table.outcomes)
+        turns = min(turns, max(SWEPT // work, math.ceil(DRAWS_OF_LARGE / worlds)))
         for turn in range(turns):
             if turn % 10 == 0:  # an inverse that is updated many times loses digits
                 P = inverse_of(table, hyper, from_codes(table, codes))
@@ -186,7 +189,7 @@ class Posterior:
             if hyper is not None:
                 hyper = of_worlds(hyper, each % (len(hyper) // len(table.outcomes)), table)
             return table.inputs.expand(len(each), -1, -1), hyper
-        if len(table) > LARGE:
+        if table.large:
             return self._by_anchors(table, rng, worlds, hyper)
         known = to_codes(table, table.inputs)
         priors = prior_of(table, known, self._count(table))
@@ -217,7 +220,7 @@ class Posterior:
 
     def _count(self, table: Table) -> int:
         """How many worlds a table gets."""
-        if len(table) > LARGE and not table.gaps.any():
+        if table.large and not table.gaps.any():
             return 1
         low, high = WORLDS
         return self.worlds or min(max(ROWS_OF_WORLDS // len(table), low), high)
@@ -229,10 +232,12 @@ class Posterior:
         hyper, moves = chains.hyper, 1
         if hyper is None:
             some = chains.table.as_recorded
+            if chains.table.large:
+                some = some & choose_anchors(chains.table, rng)
             hyper = start_hyper(chains.table.select(some), chains.inputs[:1, some], len(chains.inputs), rng)
             moves = FIRST_MOVES
         table, inputs = chains.table, chains.inputs
-        if len(table) > LARGE:
+        if table.large:
             return replace(chains, hyper=draw_hyper(table, inputs, hyper, rng, count=moves))
         for _ in range(moves):
             P = inverse_of(table, temper(hyper), inputs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -15,6 +17,7 @@ from bomi.posterior.sampler import guess, inverse_of, sweep, take
 COLD_ROUNDS = 7  # of a move of the hyper-parameters and a sweep, from nothing
 WARM_ROUNDS = 3  # of the same, from worlds whose hyper-parameters are of no use
 MORE_ROUNDS = 6  # of the same, where the complete rows are too few to learn hyper-parameters from
+JOINING, MOST_JOINING = 32, 64  # rows that judge what blanks of a column mean, where more than so many have gaps
 ENOUGH = 10  # complete rows for each parameter: these tell of hyper-parameters and the transform without the others
 
 
@@ -41,16 +44,27 @@ def _meant(table: Table, codes: Tensor, P: Tensor, priors: GapPriors, hyper: Ten
     """The priors with what blanks mean, column by column, by what either answer makes of the outcomes.
 
     The rows with gaps join the complete ones, once as if blanks of the column were mostly the default and once as if
-    they hardly ever were: the product of their outcomes' densities is an estimate of the marginal likelihood.
+    they hardly ever were: the product of their outcomes' densities is an estimate of the marginal likelihood. Of many
+    such rows some of those that are blank in the column do; all of them have their say in the sweeps to come.
     """
     blanks = priors.blanks
     assert blanks is not None
+    gappy = torch.zeros(len(table), dtype=torch.bool)
+    gappy[priors.rows] = True
     for j in blanks.parameter[~blanks.at.isnan()].unique().tolist():
+        part, worlds, inverse, own = table, codes, P, priors
+        if len(priors.rows) > MOST_JOINING and table.leaders is None:
+            blank = (((blanks.parameter == j) & ~blanks.at.isnan()).any(-1)).nonzero()[:, 0]
+            some = ~gappy
+            some[priors.rows[blank[torch.randperm(len(blank), generator=rng)[:JOINING]]]] = True
+            place = some.cumsum(0) - 1
+            part, worlds, inverse, own = table.select(some), codes[:, some], P[:, some][:, :, some], priors.select(some)
+            own = replace(own, rows=place[own.rows])
         found = []
         for prior in (MOSTLY, HARDLY):
             blanks.weight[:, j] = prior[0] / sum(prior)
             found.append(torch.zeros(len(codes), dtype=torch.float64))
-            sweep(codes.clone(), P.clone(), table, priors, hyper, rng, step=1.0, evidence=found[-1])
+            sweep(worlds.clone(), inverse.clone(), part, own, hyper, rng, step=1.0, evidence=found[-1])
         odds = (found[0] - found[1]).mean() + blanks.odds[j]
         mostly = torch.rand(len(codes), generator=rng, dtype=torch.float64) < odds.sigmoid()
         blanks.weight[:, j] = torch.where(mostly, MOSTLY[0] / sum(MOSTLY), HARDLY[0] / sum(HARDLY))
