@@ -27,10 +27,8 @@ test-more: .venv-more/.installed  ## Ax, OptunaHub, MLflow, Weights & Biases, Ra
 	OMP_NUM_THREADS=1 .venv-more/bin/python -m pytest tests/integrations/test_ax.py tests/integrations/test_optunahub.py
 	OMP_NUM_THREADS=1 .venv-more/bin/python -m pytest -W default tests/test_docs.py -k "runs and (ax or tracking or ray)"
 
-hunt: .venv/.installed-test       ## look for calls and files that break it: make hunt MINUTES=60
-	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/doors.py
-	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/api.py --minutes $(MINUTES)
-	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt/files.py --minutes $(MINUTES)
+hunt: .venv/.installed-test       ## look for what breaks it: make hunt MINUTES=60
+	OMP_NUM_THREADS=1 $(BIN)/python tests/hunt --minutes $(MINUTES)
 
 mutants: .venv/.installed-test    ## the tests against deliberate faults in the core
 	$(BIN)/python tests/mutants/run.py --jobs 2

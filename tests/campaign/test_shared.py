@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import bomi
 from bomi.campaign import append, read_experiments, storage
 from bomi.errors import FileError
 
@@ -193,3 +194,13 @@ def test_what_a_colleague_s_program_left_beside_is_named(lab, name, said):
     (told,) = storage.company(lab)
     assert name in told
     assert said in told
+
+
+def test_what_a_killed_process_left_is_gone_after_the_next_save(tmp_path):
+    optimizer = bomi.Optimizer({"x": (0, 1)}, method="random", seed=0)
+    left, young = (tmp_path / f".campaign.json.{part * 8}.new" for part in "ab")
+    left.write_text("half of it")
+    young.write_text("somebody else is writing it")
+    os.utime(left, (0, 0))
+    optimizer.save(tmp_path / "campaign.json")
+    assert sorted(os.listdir(tmp_path)) == [young.name, "campaign.json"]

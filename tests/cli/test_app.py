@@ -655,6 +655,16 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(bomi, tmp_path):
         assert r"T \x9b31m (\u202eC)" in out
 
 
+@pytest.mark.parametrize(
+    "arguments", [("check", "lab.csv", "a\u202eb"), ("--a\u202eb",), ("a\u202eb",), ("check", "--a\u202eb")]
+)
+def test_wrong_arguments_do_not_reach_the_terminal_either(bomi, arguments):
+    code, out, err = bomi(*arguments)
+    assert code == 2
+    assert "\u202e" not in out + err
+    assert r"a\u202eb" in err
+
+
 def test_what_was_asked_lies_in_a_guessed_range(bomi, tmp_path):
     (tmp_path / "lab.csv").write_text("T,q,y,asked.T,asked.q\n10,a,4,12,a\n20,b,5,50,b\n30,a,6,-5,c\n20,b,7,20,B\n")
     assert bomi("init", "lab.csv", "--objective", "y")[0] == 0

@@ -10,13 +10,11 @@ told must read back from `frame()`; suggestions must lie in the space.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import datetime
 import math
 import pickle
 import sys
-import time
 import traceback
 import warnings
 from collections import Counter
@@ -24,16 +22,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-import bomi
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
 from bomi import BomiError, Categorical, Integer, Interval, Linear, Normal, Optimizer, Ordinal, Real, Space
 from bomi.errors import SpaceError, shown
 from bomi.results import Prediction, Suggestion, by_name
+from tests.hunt.hunting import Tried, command_line
 
 QUICK = ("random", "mean", "mode", "drop", "suggest", "knn")
 SLOW = ("posterior", "bomi", "bpmf", "ugp")
@@ -296,7 +297,7 @@ def run(seed: int, kept: Sequence[int] | None = None, *, history: bool = True) -
             case.wrong = _bad_message(error)
             return case
         except Exception as error:
-            case.wrong = _told(error)
+            case.wrong = raised(error)
             case.log = case.log or ["the space or its parameters"]
             return case
         suggestions: list[Suggestion] = []
@@ -309,7 +310,7 @@ def run(seed: int, kept: Sequence[int] | None = None, *, history: bool = True) -
             try:
                 case.wrong = _step(np.random.default_rng([seed, 1, i]), o, suggestions, case)
             except Exception as error:  # in the space's own methods, or in how a result shows
-                case.wrong = _told(error)
+                case.wrong = raised(error)
             if case.wrong:
                 return case
     return case
@@ -330,9 +331,9 @@ def _step(rng: np.random.Generator, o: Optimizer, suggestions: list[Suggestion],
     except TypeError as error:
         if "positional argument" in str(error):  # Python's own check of a signature
             return ""
-        return _told(error)
+        return raised(error)
     except Exception as error:
-        return _told(error)
+        return raised(error)
     case.kinds[f"{name}: done"] += 1
     if must_fail:
         return "a wrong call was not refused"
@@ -341,7 +342,7 @@ def _step(rng: np.random.Generator, o: Optimizer, suggestions: list[Suggestion],
     return _broken(o, name, found, rng)
 
 
-def _told(error: Exception) -> str:
+def raised(error: Exception) -> str:
     """An error that should not be, and where it was raised."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "bomi" in frame.filename]
     where = f"{frames[-1].filename.rpartition('bomi/')[2]}:{frames[-1].lineno}, " if frames else ""
@@ -397,7 +398,7 @@ def _arguments(args: Sequence[Any], options: dict[str, Any]) -> str:
     return ", ".join([*map(text, args), *(f"{name}={text(value)}" for name, value in options.items())])
 
 
-def smallest(seed: int) -> Case:
+def least(seed: int) -> Case:
     """The case with as few of its calls as still go wrong in the same way."""
     whole = run(seed)
     kept = list(range(whole.calls))
@@ -407,44 +408,21 @@ def smallest(seed: int) -> Case:
             kept = fewer
     if not whole.calls:
         return whole
-    least = run(seed, kept, history=False)
-    return least if least.wrong[:40] == whole.wrong[:40] else run(seed, kept)
+    without = run(seed, kept, history=False)
+    return without if without.wrong[:40] == whole.wrong[:40] else run(seed, kept)
 
 
-def hunt(seconds: float, seed: int = 0, most: int = 10) -> tuple[int, Counter[str], list[str]]:
-    """Cases for so long: how many calls, what became of them, and what was wrong."""
-    end, calls, kinds, found = time.monotonic() + seconds, 0, Counter[str](), []
-    seen = set()
-    while time.monotonic() < end and len(found) < most:
-        case = run(seed)
-        calls, kinds = calls + case.calls + 1, kinds + case.kinds
-        if case.wrong and case.wrong[:60] not in seen:
-            seen.add(case.wrong[:60])
-            least = smallest(seed)
-            found.append("\n".join([f"# case {seed}", *least.log, f"# -> {least.wrong}"]))
-        seed += 1
-    return calls, kinds, found
+def attempt(seed: int) -> Tried:
+    """One case."""
+    case = run(seed)
+    return Tried(case.wrong, case.calls + 1, case.kinds)
 
 
-def main() -> None:
-    """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0, help="the first case")
-    parser.add_argument("--case", type=int, help="replay this one")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    if options.case is not None:
-        case = smallest(options.case)
-        print("\n".join(case.log), f"# -> {case.wrong or 'fine'}", sep="\n")
-        sys.exit(bool(case.wrong))
-    start = time.monotonic()
-    calls, kinds, found = hunt(60 * options.minutes, options.seed)
-    print(*found, sep="\n\n")
-    print(f"\n{calls} calls in {time.monotonic() - start:.0f} s with bomi {bomi.__version__}: {len(found)} wrong")
-    print(", ".join(f"{kind} {count}" for kind, count in kinds.most_common()))
-    sys.exit(bool(found))
+def smallest(seed: int) -> str:
+    """Its smallest form, as one would type it."""
+    case = least(seed)
+    return "\n".join([*case.log, f"# -> {case.wrong}"])
 
 
 if __name__ == "__main__":
-    main()
+    command_line(__doc__, "calls", attempt, smallest)

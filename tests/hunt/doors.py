@@ -8,7 +8,6 @@ right, such as a NumPy number, must work from there on.
 
 from __future__ import annotations
 
-import runpy
 import sys
 import time
 import warnings
@@ -16,12 +15,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
 import bomi
 from bomi import BomiError, Categorical, Integer, Linear, Optimizer, Ordinal, Real, Space
 from bomi.errors import shown
+from tests.hunt import api
 
-hunter = runpy.run_path(str(Path(__file__).parent / "api.py"), run_name="hunter")
-JUNK = (*hunter["JUNK"], abs, -5, 3, 10**6, 1e99, -1e99, 1e-99, 1e15)
+JUNK = (*api.JUNK, abs, -5, 3, 10**6, 1e99, -1e99, 1e-99, 1e15)
 
 SPACE = {"x0": (0, 1), "x1": Integer(1, 8)}
 SETTING = {"x0": 0.5, "x1": 2}
@@ -119,7 +120,7 @@ def hunt(part: int = 0, parts: int = 1) -> tuple[int, list[str]]:
                 if not str(error).strip():
                     wrong.append(f"{door[0]} with {shown(junk)}: an error without a message")
             except Exception as error:
-                wrong.append(f"{door[0]} with {shown(junk)}: {hunter['_told'](error)}")
+                wrong.append(f"{door[0]} with {shown(junk)}: {api.raised(error)}")
     return calls, wrong
 
 

@@ -9,7 +9,6 @@ it or refuse it with a message, without any other exception or warning, and in b
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import time
@@ -26,6 +25,7 @@ from bomi.campaign.toml import parse_campaign
 from bomi.errors import BomiError, shown
 from tests.campaign.corpus import Case, cases
 from tests.campaign.test_fuzz import mutate
+from tests.hunt.hunting import Tried, command_line
 
 CASES = cases()
 SECONDS = 20.0  # of one case: longer is a hang
@@ -56,7 +56,7 @@ def wrong(case: Case, content: bytes) -> str:
     return "" if time.monotonic() - start < SECONDS else f"{time.monotonic() - start:.0f} s"
 
 
-def smallest(case: Case, content: bytes) -> bytes:
+def least(case: Case, content: bytes) -> bytes:
     """The content with as many lines left out as still go wrong in the same way."""
     if case.options.get("form", ".csv") in (".xlsx", ".xls", ".ods"):
         return content
@@ -68,36 +68,17 @@ def smallest(case: Case, content: bytes) -> bytes:
     return b"".join(lines)
 
 
-def hunt(seconds: float, seed: int = 0, most: int = 10) -> tuple[int, Counter[str], list[str]]:
-    """Cases for so long: how many, what became of them, and what was wrong."""
-    end, count, kinds, found = time.monotonic() + seconds, 0, Counter[str](), []
-    while time.monotonic() < end and len(found) < most:
-        case, content = made(seed)
-        said = wrong(case, content)
-        count += 1
-        kinds["wrong" if said else "read or refused"] += 1
-        if said:
-            found.append(f"# case {seed} of {case.file}\n{smallest(case, content)!r}\n# -> {said}")
-        seed += 1
-    return count, kinds, found
+def attempt(seed: int) -> Tried:
+    """One case."""
+    case, content = made(seed)
+    return Tried(wrong(case, content), kinds=Counter([case.options.get("form", ".csv")]))
 
 
-def main() -> None:
-    """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0, help="the first case")
-    parser.add_argument("--case", type=int, help="replay this one")
-    options = parser.parse_args()
-    if options.case is not None:
-        case, content = made(options.case)
-        print(case.file, smallest(case, content), f"# -> {wrong(case, content) or 'fine'}", sep="\n")
-        sys.exit(bool(wrong(case, content)))
-    count, _, found = hunt(60 * options.minutes, options.seed)
-    print(*found, sep="\n\n")
-    print(f"{count} files: {len(found)} wrong")
-    sys.exit(bool(found))
+def smallest(seed: int) -> str:
+    """The file with the fewest lines that still goes wrong."""
+    case, content = made(seed)
+    return f"{case.file}: {least(case, content)!r}\n# -> {wrong(case, content)}"
 
 
 if __name__ == "__main__":
-    main()
+    command_line(__doc__, "files", attempt, smallest)

@@ -8,6 +8,7 @@ import re
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from bomi.errors import FileError
 
 LIMIT = 64 * 2**20  # bytes of a table; a hundred thousand rows of twenty columns have a quarter of it
 RETRIES = 10  # times that a file may change under our hands before we give up
+STALE = 3600.0  # seconds, after which nobody is still writing what lies there
 
 _CONFLICT = re.compile(r"conflict|in konflikt|konfliktkopie|copie en conflit|copia en conflicto", re.IGNORECASE)
 _TEMPORARY = re.compile(r"\.[0-9a-f]{8}\.new$")
@@ -66,6 +68,7 @@ def replace_bytes(path: Path, content: bytes, *, mode: int | None = None) -> Non
     it is written in place.
     """
     path = path.resolve()  # a link stays a link to the file it names
+    _sweep(path, older=STALE)
     if path.exists():
         check_file(path, limit=sys.maxsize)
         check_writable(path)
@@ -128,11 +131,15 @@ def _temporary(path: Path, content: bytes, mode: int) -> Iterator[Path]:
         new.unlink(missing_ok=True)
 
 
-def _sweep(path: Path) -> None:
-    """Remove what killed processes left beside a file: nobody else writes there while we hold its lock."""
+def _sweep(path: Path, *, older: float = 0.0) -> None:
+    """Remove what killed processes left beside a file.
+
+    Nobody else writes there while we hold its lock; without it, what others may be writing just now is younger.
+    """
     with suppress(OSError):
         for left in path.parent.iterdir():
-            if left.name.startswith(f".{path.name}.") and _TEMPORARY.search(left.name):
+            ours = left.name.startswith(f".{path.name}.") and _TEMPORARY.search(left.name)
+            if ours and time.time() - left.lstat().st_mtime >= older:
                 left.unlink(missing_ok=True)
 
 

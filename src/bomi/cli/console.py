@@ -36,10 +36,16 @@ def visible(text: str) -> str:
 class Commands(TyperGroup):
     """The commands; a mistake of the user ends in a clear line or several and exit code 2."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options of bomi itself."""
+        with _spelled_out():
+            return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was called."""
         try:
-            result = super().invoke(ctx)
+            with _spelled_out():
+                result = super().invoke(ctx)
             sys.stdout.flush()
         except BomiError as error:
             for line in str(error).splitlines():
@@ -54,6 +60,17 @@ class Commands(TyperGroup):
             say(f"the output cannot be written: {error.strerror or error}")
             raise typer.Exit(1) from None
         return result
+
+
+@contextmanager
+def _spelled_out() -> Iterator[None]:
+    """A wrong argument, such as the name of a file that a pattern found, is told as it is typed and not obeyed."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message"):  # Typer's own
+            error.message = visible(getattr(error, "message", ""))  # type: ignore[attr-defined]
+        raise
 
 
 def stopped() -> NoReturn:

@@ -411,7 +411,8 @@ def _strips(distances: Tensor) -> tuple[Tensor, ...]:
     """Of pairs that are too many for the cache by far, a part for each time; of others none.  (Q, p, ...)"""
     if distances.is_cuda or distances.ndim != 3 or distances.numel() <= 10 * CACHED:
         return ()
-    return distances.split(max(CACHED // distances[..., 0].numel(), 1), -1)
+    strips: tuple[Tensor, ...] = distances.split(max(CACHED // distances[..., 0].numel(), 1), -1)
+    return strips
 
 
 class _Between(torch.autograd.Function):
