@@ -15,6 +15,7 @@ from bomi.campaign.edits import Changes, Edit, removals, save_edits, see
 from bomi.campaign.sheet import Sheet, load_sheet, parse_sheet
 from bomi.campaign.snapshot import take_snapshot
 from bomi.errors import FileError
+from bomi.space import Categorical, Space
 from bomi.space.cells import Normal
 
 from .corpus import spreadsheet, workbook
@@ -77,7 +78,11 @@ def test_rows_are_added_to_a_workbook_and_read_back(tmp_path):
 
 
 def parts(table: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(table.read_bytes())) as archive:
+    return parts_of(table.read_bytes())
+
+
+def parts_of(book: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
@@ -192,11 +197,116 @@ def test_what_only_a_spreadsheet_program_can_change_is_left_to_it(tmp_path):
     assert typed_anew(table, (1, name, "171")).columns[name][1] == "171"
 
 
-def test_an_ods_is_only_read(tmp_path):
+def test_rows_are_added_to_an_ods_and_its_cells_are_typed_anew(tmp_path):
     table, campaign = campaign_for(tmp_path, ".ods")
-    assert len(read_experiments(table, campaign).rows) == 4
-    with pytest.raises(FileError, match=r"save it as \.xlsx or CSV"):
-        append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}])
+    before = parts(table)
+    assert append(table, campaign, [{"T (°C)": 165.5, "medium": "oil"}, {"T (°C)": 190.0, "medium": "air"}]) == [
+        "H5",
+        "H6",
+    ]
+    rows = read_experiments(table, campaign).rows
+    assert [row.recorded["T (°C)"] for row in rows[-2:]] == [165.5, 190.0]
+    assert [row.asked for row in rows[-2:]] == [row.recorded for row in rows[-2:]]
+    assert {name for name in before if before[name] != parts(table)[name]} == {"content.xml"}
+    now = typed_anew(
+        table, (0, "T (°C)", "160±8"), (1, "medium", ""), (2, "hardness", "137.5"), (3, "medium", "a  <b> ")
+    )
+    assert now.columns["T (°C)"][:2] == ["160±8", "<150"]
+    assert now.columns["medium"] == ["oil", "", "oil", "a  <b> ", "oil", "air"]
+    assert read_experiments(table, replace(campaign, space=now_space(campaign, "a  <b>"))).rows[2].outcomes == {
+        "hardness": 137.5
+    }
+    gone = typed_anew(table, without=(1, 4))
+    assert gone.columns["id"] == ["H1", "H3", "H4", "H6"]
+    assert gone.numbers == [2, 4, 5, 7]
+
+
+def now_space(campaign, value):
+    """The space with one more category, of which a cell of the table speaks."""
+    medium = campaign.space.parameters["medium"]
+    return Space({**campaign.space.parameters, "medium": Categorical([*medium.values, value])})
+
+
+ODS = """<table:table-row table:style-name="ro1">
+<table:table-cell office:value-type="string"><text:p>id</text:p></table:table-cell>
+<table:table-cell table:style-name="ce1" office:value-type="string"><text:p>T</text:p></table:table-cell>
+<table:table-cell office:value-type="string"><text:p>y</text:p></table:table-cell></table:table-row>
+<table:table-row table:number-rows-repeated="3">
+<table:table-cell table:number-columns-repeated="3" table:style-name="ce2" office:value-type="float" office:value="7">
+<text:p>7</text:p></table:table-cell></table:table-row>
+<table:table-row><table:table-cell office:value-type="float" office:value="8"><text:p>8</text:p></table:table-cell>
+<table:table-cell office:value-type="percentage" office:value="0.5">
+<office:annotation><text:p>checked</text:p></office:annotation><text:p>50%</text:p></table:table-cell>
+<table:table-cell table:number-rows-spanned="2" office:value-type="float" office:value="3">
+<text:p>3</text:p></table:table-cell></table:table-row>
+<table:table-row><table:table-cell table:number-columns-repeated="2" office:value-type="float" office:value="9">
+<text:p>9</text:p></table:table-cell><table:covered-table-cell/>
+<table:table-cell FORMULA office:value-type="float" office:value="18"><text:p>18</text:p></table:table-cell>
+</table:table-row>"""
+
+
+def ods(path, formula="", rows=ODS):
+    """An .ods whose rows and cells are written in runs."""
+    whole = parts_of(spreadsheet([["id"]]))
+    content = whole["content.xml"].decode()
+    start, end = content.index("<table:table-row"), content.index("</table:table>")
+    formula = f'table:formula="of:={formula}"' if formula else ""
+    whole["content.xml"] = (content[:start] + rows.replace("FORMULA", formula) + content[end:]).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in whole.items():
+            archive.writestr(name, part)
+    return path
+
+
+def test_runs_of_an_ods_are_taken_apart_where_a_cell_is_changed(tmp_path):
+    table = ods(tmp_path / "lab.ods")
+    first = read_sheet(table)
+    assert first.columns == {
+        "id": ["7", "7", "7", "8", "9"],
+        "T": ["7", "7", "7", "50%", "9"],
+        "y": ["7"] * 3 + ["3", "3"],
+    }
+    now = typed_anew(table, (1, "T", "71"), (3, "T", "62.5%"), (4, "id", "nine"))
+    assert now.columns == {
+        "id": ["7", "7", "7", "8", "nine"],
+        "T": ["7", "71", "7", "62.5%", "9"],
+        "y": first.columns["y"],
+    }
+    content = parts(table)["content.xml"].decode()
+    assert "checked" in content  # a note at a cell
+    assert content.count('office:value="7"') == 4  # three runs of rows, and two of cells in one of them
+    assert '<table:table-cell table:style-name="ce2" office:value-type="float" office:value="71">' in content
+    # Rows are added after the last one, though the sheet ends there.
+    added = load_sheet(table, now.append([], [{"id": "10", "y": "4"}]))
+    assert (added.columns["id"][-1], added.columns["T"][-1], added.columns["y"][-1]) == ("10", "", "4")
+
+
+@pytest.mark.parametrize(
+    ("place", "formula", "reason"),
+    [
+        (4, "[.B6]*2", "row 6 has a formula that may use row 6"),
+        (0, "[.B$2]*2", "row 6 has a formula that may use row 2"),
+        (0, "SUM([.B2:.B5])", "row 6 has a formula that may use row 2"),
+    ],
+)
+def test_what_a_formula_of_an_ods_may_use_is_left_to_the_spreadsheet_program(tmp_path, place, formula, reason):
+    table = ods(tmp_path / "lab.ods", formula)
+    before = table.read_bytes()
+    with pytest.raises(FileError, match=reason):
+        typed_anew(table, (place, "T", "3"))
+    assert table.read_bytes() == before
+
+
+def test_merged_cells_of_an_ods_and_what_stands_below_it_stay(tmp_path):
+    table = ods(tmp_path / "lab.ods")
+    for place in (3, 4):
+        with pytest.raises(FileError, match="has a merged cell there"):
+            typed_anew(table, (place, "y", "3"))
+    with pytest.raises(FileError, match="cannot hold the character"):
+        typed_anew(table, (0, "T", "1\x0b2"))
+    sheet = replace(read_sheet(table), numbers=[2, 3, 4, 4, 4])
+    with pytest.raises(FileError, match="row 5 is not empty"):
+        sheet.append([], [{"id": "10"}])
 
 
 def test_an_xls_of_a_lab_is_read_and_only_read(tmp_path):

@@ -12,11 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
-from bomi.campaign import delimited, storage, xlsx
+from bomi.campaign import delimited, ods, storage, xlsx
 from bomi.campaign.delimited import NAMES
 from bomi.campaign.layout import Layout, lay_out
 from bomi.campaign.marks import Numeral
+from bomi.campaign.packing import share
 from bomi.campaign.workbook import READERS, read_workbook
 from bomi.errors import CellError, FileError
 from bomi.space import typed
@@ -29,6 +31,22 @@ DITTO = frozenset({
     "ídem anterior", "come sopra", "j.w.", "idem anterior", "同上", "상동",
 })  # fmt: skip
 _FORMULA = re.compile(r"[=+\-@\t\r]")
+
+
+class _Writer(Protocol):
+    """What writes to workbooks of one kind."""
+
+    def append(
+        self, path: Path, content: bytes, sheet: str, header: Sequence[str], header_number: int, last: int,
+        missing: Sequence[str], rows: Sequence[Mapping[str, str]], percent: Collection[str] = (), /,
+    ) -> bytes: ...  # fmt: skip
+
+    def retype(
+        self, path: Path, content: bytes, sheet: str, cells: Mapping[int, Mapping[int, str]], rows: Collection[int], /
+    ) -> bytes: ...
+
+
+_WRITERS: Mapping[str, _Writer] = {".xlsx": xlsx, ".xlsm": xlsx, ".ods": ods}
 
 
 @dataclass(frozen=True)
@@ -69,8 +87,8 @@ class Sheet:
 
     @property
     def editable(self) -> bool:
-        """Whether cells can be typed anew: in text files, and in workbooks of the newer kind."""
-        return self.lines is not None or self.path.suffix.lower() in xlsx.WRITTEN
+        """Whether cells can be typed anew: in text files, .xlsx and .ods."""
+        return self.lines is not None or self.path.suffix.lower() in _WRITERS
 
     @property
     def written(self) -> str:
@@ -123,7 +141,7 @@ class Sheet:
             for text in (*missing, *(text for row in rows for text in row.values())):
                 _check_formula(text)
             percent = self._shown_in_percent({name for row in rows for name in row}, last)
-            return xlsx.append(
+            return self._writer("to have rows added").append(
                 self.path, self.book, self.name, self.header, self.header_number, last, missing, rows, percent
             )
         lines = list(self._lines("to have rows added"))
@@ -176,8 +194,15 @@ class Sheet:
             _check_formula(text)
             before = self.rows[row][column] if column < len(self.rows[row]) else ""
             percent = isinstance(before, Numeral) and before.endswith("%")  # the cell shows a share in percent
-            cells.setdefault(self.numbers[row], {})[column] = xlsx.share(text.removesuffix("%")) if percent else text
-        return xlsx.retype(self.path, book, self.name, cells, self.numbers)
+            cells.setdefault(self.numbers[row], {})[column] = share(text.removesuffix("%")) if percent else text
+        return self._writer("to edit it").retype(self.path, book, self.name, cells, self.numbers)
+
+    def _writer(self, purpose: str) -> _Writer:
+        """What writes to such a workbook."""
+        writer = _WRITERS.get(self.path.suffix.lower())
+        if writer is None:
+            raise FileError(f"{self.path.name} is a workbook that is only read; save it as .xlsx or CSV {purpose}")
+        return writer
 
     def _lines(self, purpose: str) -> list[str]:
         if self.lines is None:

@@ -39,7 +39,7 @@ class Snapshot:
 
     @property
     def editable(self) -> bool:
-        """Whether cells can be written: an .xls or .ods is only read."""
+        """Whether cells can be written: an .xls is only read."""
         return self.sheet is not None and self.sheet.editable
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
+from bomi.campaign.packing import UNWRITABLE, packed, share
 from bomi.errors import FileError
 from bomi.space.cells import number_text
 from bomi.space.typed import STRICT
@@ -29,8 +30,6 @@ _STYLE = re.compile(r'\bs="\d+"')
 _FORMULA = re.compile(r"<f\b[^>]*?(?:/>|>(?P<text>.*?)</f>)", re.DOTALL)
 _MERGED = re.compile(r'<mergeCell ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"')
 _CALCULATION = re.compile(r"<calcPr\b(?![^>]*fullCalcOnLoad)")
-_UNWRITABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML
-WRITTEN = (".xlsx", ".xlsm")
 _DIMENSION = re.compile(r'(<dimension ref=")([A-Z]+\d+)(?::([A-Z]+)(\d+))?(")')
 
 
@@ -49,7 +48,7 @@ def append(
 
     A new cell looks like the one in the row above. Columns shown in percent are written as shares.
     """
-    part, text = _opened(path, content, sheet, "to have rows added")
+    part, text = _opened(content, sheet)
     places = {name: place for place, name in enumerate((*header, *missing)) if name}
     cells: dict[int, dict[int, str]] = {header_number: {places[name]: name for name in missing}} if missing else {}
     for number, row in enumerate(rows, last + 1):
@@ -57,7 +56,7 @@ def append(
             places[name]: share(text) if name in percent else text for name, text in row.items() if name in places
         }
         cells[number] = {place: text for place, text in cells[number].items() if text}
-    return _packed(content, {part: _with_cells(path, text, cells, last).encode()})
+    return packed(content, {part: _with_cells(path, text, cells, last).encode()})
 
 
 def retype(
@@ -67,7 +66,7 @@ def retype(
 
     `rows` are those of the table: a cell that a formula in them may use is not changed, as nobody here computes it.
     """
-    part, text = _opened(path, content, sheet, "to edit it")
+    part, text = _opened(content, sheet)
     data = _DATA.search(text)
     found = {int(n[1]): row for row in _ROW.finditer(data[0] if data else "") if (n := _NUMBER.search(row[1]))}
     if data is None or not found.keys() >= cells.keys():
@@ -93,7 +92,7 @@ def retype(
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         book = archive.read("xl/workbook.xml").decode("utf-8")
     anew = _CALCULATION.sub('<calcPr fullCalcOnLoad="1"', book)  # formulas elsewhere, once a spreadsheet opens it
-    return _packed(content, {part: changed.encode(), "xl/workbook.xml": anew.encode()})
+    return packed(content, {part: changed.encode(), "xl/workbook.xml": anew.encode()})
 
 
 def _check_formulas(
@@ -110,22 +109,11 @@ def _check_formulas(
             )
 
 
-def _opened(path: Path, content: bytes, sheet: str, purpose: str) -> tuple[str, str]:
+def _opened(content: bytes, sheet: str) -> tuple[str, str]:
     """Where in a workbook a sheet is, and its XML."""
-    if path.suffix.lower() not in WRITTEN:
-        raise FileError(f"{path.name} is a workbook that is only read; save it as .xlsx or CSV {purpose}")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         part = _part(archive, sheet)
         return part, archive.read(part).decode("utf-8")
-
-
-def _packed(content: bytes, parts: Mapping[str, bytes]) -> bytes:
-    """A workbook with some of its parts anew."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
-        for info in old.infolist():
-            new.writestr(info, parts.get(info.filename) or old.read(info.filename))
-    return packed.getvalue()
 
 
 def _part(archive: zipfile.ZipFile, sheet: str) -> str:
@@ -199,16 +187,11 @@ def _cell(number: int, place: int, text: str, styles: Mapping[int, str]) -> str:
     head = f'<c r="{_letters(place)}{number}"' + (f" {styles[place]}" if place in styles else "")
     if not text:
         return f"{head}/>"
-    if wrong := _UNWRITABLE.search(text):
+    if wrong := UNWRITABLE.search(text):
         raise FileError(f"a workbook cannot hold the character {wrong[0]!r} of the cell {text!r}")
     if STRICT.plain.fullmatch(text) and number_text(float(text)) == text:
         return f"{head}><v>{text}</v></c>"
     return f'{head} t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>'
-
-
-def share(text: str) -> str:
-    """A number of percent as the share that a workbook stores."""
-    return number_text(float(text) / 100) if STRICT.plain.fullmatch(text) else text
 
 
 def _sized(text: str, width: int, height: int) -> str:

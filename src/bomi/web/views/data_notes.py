@@ -50,8 +50,8 @@ class DataNotes:
         """A file of a kind that is not written."""
         sheet, table = self.session.draft.sheet, self.session.snapshot.table
         with theme.note(
-            f"{name} is only read here: this page writes CSV and .xlsx, and no {table.suffix}. Save it as one of these "
-            "in your spreadsheet program, or take a copy from here, to type into it and to add suggestions."
+            f"{name} is only read here: this page writes CSV, .xlsx and .ods, and no {table.suffix}. Save it as "
+            "one of these in your spreadsheet program, or take a copy, to type into it and to add suggestions."
         ):
             theme.button("Download as CSV", lambda: ui.download.content(as_csv(sheet), f"{table.stem}.csv"))
 
