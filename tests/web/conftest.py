@@ -161,7 +161,7 @@ def chromium() -> Iterator:
 @pytest.fixture(scope="session")
 def profile(chromium) -> Iterator:
     """One browser profile, which has the page's own scripts in its cache."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 860}, accept_downloads=True)
+    context = chromium.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
     context.set_default_timeout(30_000)
     yield context
     context.close()

@@ -44,6 +44,11 @@ def go(tab, view):
     tab.get_by_role("heading", name=view, level=1, exact=True).wait_for()
 
 
+def idle(tab):
+    """Until nothing is computed for it."""
+    tab.wait_for_function("!document.querySelector('[aria-busy]')", timeout=SLOW)
+
+
 def told(tab, text):
     tab.locator(".q-notification", has_text=text).first.wait_for()
 

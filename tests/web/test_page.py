@@ -4,7 +4,7 @@ import re
 
 from bomi.campaign import Campaign, read_experiments, summarize
 
-from .driving import SLOW, button, cell, go, marked, only, retype, rows, told
+from .driving import SLOW, button, cell, go, idle, marked, only, retype, rows, told
 
 
 def test_the_whole_loop(lab, served, tab):
@@ -278,7 +278,7 @@ def test_text_of_cells_is_never_run(lab, served, tab):
             button(page, "Suggest").click()
             page.get_by_role("region", name="Suggestion 1").wait_for(timeout=SLOW)
         page.get_by_text(bad).first.wait_for(timeout=SLOW) if view != "Set-up" else page.wait_for_timeout(300)
-        page.locator("[aria-busy]").wait_for(state="detached", timeout=SLOW)
+        idle(page)
     assert page.evaluate("window.bad") is None
     assert page.locator("img[src=x]").count() == 0
 

@@ -78,9 +78,7 @@ def progress(session: Session, job: str, stop: Callable[[], None]) -> None:
     computing = session.desk.computing
     with theme.sheet().props("aria-busy=true role=status"):
         with theme.block("line between"):
-            with theme.block("line"):
-                ui.spinner(size="22px").props("aria-hidden=true")
-                text = ui.label("Loading …")
+            text = ui.label("Loading …")
             theme.button("Stop", stop, icon="stop")
         ui.linear_progress(show_value=False).props('indeterminate rounded size=6px aria-label="Computing"')
         ui.timer(0.2, lambda: text.set_text(computing.told(session, job)))
