@@ -21,6 +21,7 @@ def marked(tab, row, column, kind):
 
 def scroll(tab, row):
     tab.evaluate("row => getElement(document.querySelector('.grid').id.slice(1)).api.ensureIndexVisible(row)", row)
+    tab.locator(f'.ag-center-cols-container .ag-row[row-index="{row}"]').first.wait_for()
 
 
 def retype(tab, row, column, text):

@@ -75,8 +75,7 @@ def test_blocks_are_copied_pasted_filled_and_cleared(lab, served, tab):
     scroll(page, 40)
     cell(page, 40, 7).wait_for()
     assert cell(page, 40, 7).inner_text() == "Cleo"
-    button(page, "Save 5 changes").click()
-    told(page, "Saved")
+    save(page, "Save 5 changes")
     now = rows(lab)
     assert [(row["operator"], row["note"]) for row in now[38:]] == [
         ("Ann", "two\nlines"),
