@@ -1,7 +1,7 @@
 """BomiSampler beside Optuna's own TPE and GP samplers: plain, mixed and constrained problems, with gaps and without.
 
-    python perf/optuna_samplers.py                        # 10 seeds x 4 problems, 30 trials each
-    python perf/optuna_samplers.py --seeds 2 --only mixed
+    python perf/optuna_samplers.py --out r.jsonl                        # 10 seeds x 6 problems, 30 trials each
+    python perf/optuna_samplers.py --out r.jsonl --repeats 2 --only mixed
 
 With gaps, one input of every third trial is not what was asked, and nobody knows what it was; only bomi can be told so.
 Printed: the mean over seeds of the regret of the best feasible setting asked for, its standard error, and the processor
@@ -12,15 +12,20 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import optuna
+import sweeps
 from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.trial import Trial
+from sweeps import Record
 
 from bomi.integrations.optuna import BomiSampler, record_actual
 
@@ -39,7 +44,7 @@ class Problem:
     names: tuple[str, ...]  # of the numbers, from 0 to 1
     value: Callable[[Setting], float]
     categories: tuple[str, ...] = ()
-    violation: Callable[[Setting], float] | None = None
+    limits: Callable[[Setting], Sequence[float]] = lambda setting: ()  # each is kept at or below 0
 
 
 def branin(x: Setting) -> float:
@@ -62,12 +67,23 @@ def second_best(x: Setting) -> float:
 def bands(x: Setting) -> float:
     """Gardner et al. (2014): cos(2a) cos(b) + sin(a) on [0, 6]^2, where cos(a + b) <= -0.5."""
     a, b = 6 * float(x["x"]), 6 * float(x["y"])
-    return -2.0 - (math.cos(2 * a) * math.cos(b) + math.sin(a))
+    return -1.888751 - (math.cos(2 * a) * math.cos(b) + math.sin(a))
 
 
-def bands_violation(x: Setting) -> float:
+def bands_limits(x: Setting) -> tuple[float]:
     """cos(a + b) + 0.5: above 0 it is broken."""
-    return math.cos(6 * float(x["x"]) + 6 * float(x["y"])) + 0.5
+    return (math.cos(6 * float(x["x"]) + 6 * float(x["y"])) + 0.5,)
+
+
+def corner(x: Setting) -> float:
+    """Gramacy et al. (2016): a straight slope."""
+    return 0.599788 - float(x["x"]) - float(x["y"])
+
+
+def corner_limits(x: Setting) -> tuple[float, float]:
+    """A wavy border and a round one."""
+    a, b = float(x["x"]), float(x["y"])
+    return 1.5 - a - 2 * b - 0.5 * math.sin(2 * math.pi * (a * a - 2 * b)), a * a + b * b - 1.5
 
 
 def hartmann3(x: Setting) -> float:
@@ -78,63 +94,107 @@ def hartmann3(x: Setting) -> float:
     return float(np.array([1.0, 1.2, 3.0, 3.2]) @ np.exp(-(A * (point - P) ** 2).sum(1))) - 3.86278
 
 
+def hartmann6(x: Setting) -> float:
+    """Hartmann's function of six numbers."""
+    A = np.array(
+        [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
+    )
+    P = 1e-4 * np.array(
+        [
+            [1312, 1696, 5569, 124, 8283, 5886],
+            [2329, 4135, 8307, 3736, 1004, 9991],
+            [2348, 1451, 3522, 2883, 3047, 6650],
+            [4047, 8828, 8732, 5743, 1091, 381],
+        ]
+    )
+    point = np.array([float(x[name]) for name in "uvwxyz"])
+    return float(np.array([1.0, 1.2, 3.0, 3.2]) @ np.exp(-(A * (point - P) ** 2).sum(1))) - 3.32237
+
+
+def ball_limits(x: Setting) -> tuple[float]:
+    """Letham et al. (2019): not farther than 1 from the origin."""
+    return (math.sqrt(sum(float(x[name]) ** 2 for name in "uvwxyz")) - 1,)
+
+
 PROBLEMS = {
     "branin": Problem(("x", "y"), branin),
     "hartmann": Problem(("x", "y", "z"), hartmann3),
     "mixed": Problem(("x", "y"), second_best, categories=("a", "b", "c")),
-    "constrained": Problem(("x", "y"), bands, violation=bands_violation),
+    "constrained": Problem(("x", "y"), bands, limits=bands_limits),
+    "constrained twice": Problem(("x", "y"), corner, limits=corner_limits),
+    "constrained, 6": Problem(tuple("uvwxyz"), hartmann6, limits=ball_limits),
 }
 
 
-def run(problem: Problem, sampler: BaseSampler, seed: int, trials: int, gaps: bool) -> tuple[float, float]:
-    """The regret of the best feasible setting asked for, and the seconds of processor time of a trial."""
-    rng = np.random.default_rng(seed)
-    merits = []
+class Run(NamedTuple):
+    """One study."""
+
+    problem: str
+    gaps: bool
+    sampler: str
+    seed: int
+    trials: int
+
+
+def study(run: Run) -> Record:
+    """The best feasible value asked for so far after each trial, and the seconds of processor time of a trial."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+    problem, sampler, rng = PROBLEMS[run.problem], SAMPLERS[run.sampler](run.seed), np.random.default_rng(run.seed)
+    merits, kinds = [], []
 
     def objective(trial: Trial) -> float:
         setting: Setting = {name: trial.suggest_float(name, 0, 1) for name in problem.names}
         if problem.categories:
             setting["kind"] = trial.suggest_categorical("kind", problem.categories)
-        feasible = problem.violation is None or problem.violation(setting) <= 0
+        feasible = all(limit <= 0 for limit in problem.limits(setting))
         merits.append(problem.value(setting) if feasible else -math.inf)
-        if gaps and trial.number % 3 == 2:
+        kinds.append(setting.get("kind"))
+        if run.gaps and trial.number % 3 == 2:
             name = str(rng.choice(problem.names))
             setting[name] = float(rng.random())
             if isinstance(sampler, BomiSampler):
                 record_actual(trial, {name: None})
-        if problem.violation is not None:
-            trial.set_constraint("c", problem.violation(setting))
+        for place, limit in enumerate(problem.limits(setting)):
+            trial.set_constraint(str(place), limit)
         return problem.value(setting)
 
-    study = optuna.create_study(direction="maximize", sampler=sampler)
+    made = optuna.create_study(direction="maximize", sampler=sampler)
     start = time.process_time()
-    study.optimize(objective, n_trials=trials)
-    return -max(merits), (time.process_time() - start) / trials
+    made.optimize(objective, n_trials=run.trials)
+    seconds = (time.process_time() - start) / run.trials
+    regrets = [-float(value) for value in np.maximum.accumulate(merits)]
+    return {**run._asdict(), "regrets": regrets, "kind": kinds[int(np.argmax(merits))], "seconds": seconds}
 
 
 def main() -> None:
-    """Print the table."""
+    """Make the runs and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--trials", type=int, default=30)
     parser.add_argument("--only", choices=PROBLEMS, action="append")
     parser.add_argument("--samplers", choices=SAMPLERS, action="append")
+    parser.add_argument("--gaps", choices=("none", "every third"), action="append")
+    sweeps.add_options(parser, repeats=10)
     given = parser.parse_args()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-    print("| problem | gaps | sampler | regret | s a trial |\n|---|---|---|---|---|")
-    for name in given.only or PROBLEMS:
-        for gaps in (False, True):
-            for sampler in given.samplers or SAMPLERS:
-                found = [
-                    run(PROBLEMS[name], SAMPLERS[sampler](seed), seed, given.trials, gaps)
-                    for seed in range(given.seeds)
-                ]
-                regrets, seconds = np.array(found).T
-                error = regrets.std(ddof=1) / math.sqrt(len(regrets)) if len(regrets) > 1 else math.nan
-                share = "every third" if gaps else "none"
-                row = f"{regrets.mean():.3f} ± {error:.3f} | {seconds.mean():.2f}"
-                print(f"| {name} | {share} | {sampler} | {row} |", flush=True)
+    runs = [
+        Run(problem, share == "every third", sampler, seed, given.trials)
+        for seed in sweeps.seeds(given)
+        for problem in given.only or PROBLEMS
+        for share in given.gaps or ("none", "every third")
+        for sampler in given.samplers or SAMPLERS
+    ]
+    records = sweeps.sweep(study, runs, given)
+    print("| problem | gaps | sampler | seeds | regret | s a trial |\n|---|---|---|---:|---:|---:|")
+    for name, gaps, sampler in dict.fromkeys(run[:3] for run in sorted(runs)):
+        found = [r for r in records if (r["problem"], r["gaps"], r["sampler"]) == (name, gaps, sampler)]
+        last = np.array([record["regrets"][-1] for record in found])
+        error = last.std(ddof=1) / math.sqrt(len(last)) if len(last) > 1 else math.nan
+        seconds = np.mean([record["seconds"] for record in found])
+        share = "every third" if gaps else "none"
+        print(f"| {name} | {share} | {sampler} | {len(last)} | {last.mean():.3f} ± {error:.3f} | {seconds:.2f} |")
+        kinds = Counter(record["kind"] for record in found if record["kind"])
+        if kinds:
+            print("  ended in " + ", ".join(f"{kind}: {count}" for kind, count in kinds.most_common()), file=sys.stderr)
 
 
 if __name__ == "__main__":

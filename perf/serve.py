@@ -1,7 +1,7 @@
 """`bomi serve` under load: many campaigns at once, each with an instrument that asks, experiments and tells.
 
     python perf/serve.py                     # 1, 10 and 50 campaigns, three rounds each, two workers
-    python perf/serve.py --campaigns 50 --rounds 5
+    python perf/serve.py --campaigns 50 --rounds 5 --where postgresql://me@host/lab
 
 Every campaign has 12 old rows, a third of them with a gap. Printed for each number of campaigns: requests answered and
 lost, requests a second, and the latency of telling and of asking, median and 95th percentile. At the end every file is
@@ -18,12 +18,11 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import numpy as np
 
-import bomi
+from bomi.web.stores import open_store
 
 OLD = 12
 
@@ -65,12 +64,13 @@ def instrument(client: httpx.Client, name: str, rounds: int) -> list[tuple[str, 
     return seen
 
 
-def measure(count: int, rounds: int, workers: int, method: str) -> str:
+def measure(count: int, rounds: int, workers: int, method: str, where: str | None) -> str:
     """A line of the table."""
+    names = [f"load {os.getpid()} {count} {number}" for number in range(count)]
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+        where = where or place
         environment = {**os.environ, "XDG_STATE_HOME": place, "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "bomi", "serve", place, "--workers", str(workers)]
+        command = [sys.executable, "-m", "bomi", "serve", where, "--workers", str(workers)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
             assert server.stderr is not None
             where, token = (server.stderr.readline() for _ in range(2))
@@ -81,18 +81,20 @@ def measure(count: int, rounds: int, workers: int, method: str) -> str:
             try:
                 retry = httpx.HTTPTransport(retries=20, limits=limits)
                 with httpx.Client(base_url=found[0], headers=headers, timeout=600, transport=retry) as client:
-                    for number in range(count):
-                        client.put(f"/campaigns/{number}", json=campaign(number, method)).raise_for_status()
-                    client.get("/campaigns/0/best").raise_for_status()  # the workers have loaded what computes
+                    for number, name in enumerate(names):
+                        client.put(f"/campaigns/{name}", json=campaign(number, method)).raise_for_status()
+                    for name in names[:workers]:  # the workers have loaded what computes
+                        client.get(f"/campaigns/{name}/best").raise_for_status()
                     start = time.perf_counter()
                     with ThreadPoolExecutor(count) as pool:
-                        jobs = [pool.submit(instrument, client, str(number), rounds) for number in range(count)]
+                        jobs = [pool.submit(instrument, client, name, rounds) for name in names]
                         seen = [one for job in jobs for one in job.result()]
                     seconds = time.perf_counter() - start
             finally:
                 server.terminate()
         lost = sum(not fine for _, _, fine in seen)
-        kept = [bomi.Optimizer.load(folder / f"{number}.json").observations for number in range(count)]
+        store = open_store(where)
+        kept = [store.read(name).observations for name in names]
         assert all(len(rows.done) == OLD + rounds and not rows.pending for rows in kept)
     cells = [f"{count}", f"{len(seen)}", f"{lost}", f"{len(seen) / seconds:.1f}"]
     for kind in ("tell", "ask"):
@@ -108,10 +110,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--method", default="posterior")
+    parser.add_argument("--where", help="a database instead of a temporary folder")
     given = parser.parse_args()
     print("| campaigns | answered | lost | requests a second | tell, s | ask, s |\n|---|---|---|---|---|---|")
     for count in given.campaigns or (1, 10, 50):
-        print(measure(count, given.rounds, given.workers, given.method), flush=True)
+        print(measure(count, given.rounds, given.workers, given.method, given.where), flush=True)
 
 
 if __name__ == "__main__":

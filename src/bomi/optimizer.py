@@ -919,11 +919,35 @@ class Optimizer:
             path: The file.
             device: As for a new optimizer; it is not saved.
         """
-        saved = saving.load(path)
+        return cls.of(saving.load(path), device=device)
+
+    @classmethod
+    def of(cls, saved: Saved, *, device: str = "cpu") -> Optimizer:
+        """The optimizer that `bomi.saving` has read.
+
+        Args:
+            saved: What a file says.
+            device: As for a new optimizer; it is not saved.
+        """
         objective = {one.name: one for one in saved.objectives}
         made = cls(saved.space, objective=objective, method=saved.method, seed=saved.seed, device=device)
         made._observations = saved.observations
         return made
+
+    def goes_on(self, saved: Saved) -> bool:
+        """Go on with a later state of this campaign, as if it had been told here: what was learned is not lost.
+
+        Args:
+            saved: What a file says.
+
+        Returns:
+            False, with nothing changed, if it is another campaign: other parameters, outcomes, method or seed.
+        """
+        mine = (self.space, self.objectives, self.method, self.seed)
+        if mine != (saved.space, saved.objectives, saved.method, saved.seed):
+            return False
+        self._observations = saved.observations.after(self._observations)
+        return True
 
 
 def _known(row: Row) -> dict[str, Known]:

@@ -46,7 +46,7 @@ class Saved:
 
 def save(path: str | Path, saved: Saved) -> None:
     """Write the file at one stroke: whoever reads it sees all of the old or the new."""
-    storage.replace_bytes(Path(path), _text(to_document(saved)).encode())
+    storage.replace_bytes(Path(path), text(saved).encode())
 
 
 def load(path: str | Path) -> Saved:
@@ -106,20 +106,21 @@ def from_document(document: object) -> Saved:
     return Saved(means.space, means.objectives, method, document.get("seed"), observations)
 
 
-def _text(document: Mapping[str, Any]) -> str:
+def text(saved: Saved) -> str:
     """The file, with a line for each row and each parameter."""
+    document = to_document(saved)
 
     def short(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
     parts = []
     for key, value in document.items():
-        text = short(value)
+        written = short(value)
         if isinstance(value, list) and value:
-            text = "[\n  " + ",\n  ".join(map(short, value)) + "\n ]"
+            written = "[\n  " + ",\n  ".join(map(short, value)) + "\n ]"
         elif isinstance(value, dict):
-            text = "{\n  " + ",\n  ".join(f"{short(name)}: {short(one)}" for name, one in value.items()) + "\n }"
-        parts.append(f" {short(key)}: {text}")
+            written = "{\n  " + ",\n  ".join(f"{short(name)}: {short(one)}" for name, one in value.items()) + "\n }"
+        parts.append(f" {short(key)}: {written}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 

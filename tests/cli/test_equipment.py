@@ -5,7 +5,8 @@ import json
 import pytest
 
 from bomi import workflow
-from bomi.web import files
+from bomi.web import service
+from bomi.web.stores import Folder
 
 CAMPAIGN = """
 [parameters.temperature]
@@ -82,6 +83,6 @@ def test_the_overview_and_the_report_say_it_in_words(bomi, furnace, tmp_path):
 def test_programs_ask_for_a_risk(furnace, tmp_path):
     optimizer = workflow.load(furnace).optimizer
     optimizer.save(tmp_path / "furnace.json")
-    expected, nominal = (files.best(tmp_path / "furnace.json", risk)[0] for risk in ("expected", "nominal"))
+    expected, nominal = (service.best(Folder(tmp_path), "furnace", risk)[0] for risk in ("expected", "nominal"))
     assert expected["as_done"]["mean"] >= nominal["as_done"]["mean"]
-    assert set(files.ask(tmp_path / "furnace.json", 1)[0]) == {"id", "setting", "predicted", "as_done", "note"}
+    assert set(service.ask(Folder(tmp_path), "furnace", 1)[0]) == {"id", "setting", "predicted", "as_done", "note"}

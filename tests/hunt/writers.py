@@ -22,7 +22,8 @@ from bomi.campaign.edits import Changes, save_edits
 from bomi.campaign.kept import Kept, kept_path, read_kept, write_kept
 from bomi.errors import BomiError
 from bomi.saving import load
-from bomi.web import files
+from bomi.web import service
+from bomi.web.stores import Folder
 from tests.campaign.conftest import TABLE, TOML
 
 SETTING = {"temperature": 312.5, "time": 900.0, "passes": 3, "quench": "oil"}
@@ -140,7 +141,7 @@ WRITERS = (
         "serve",
         "lab.json",
         _served,
-        lambda folder: files.tell(folder / "lab.json", [{"x": 0.5, "y": 1.0}]),
+        lambda folder: service.tell(Folder(folder), "lab", [{"x": 0.5, "y": 1.0}]),
         _saved_rows,
     ),
 )

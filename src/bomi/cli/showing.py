@@ -32,7 +32,9 @@ def web(
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the campaigns are; each is a file.")],
+    where: Annotated[
+        str, typer.Argument(metavar="WHERE", help="A folder, or the address of a database: postgresql://me@host/lab.")
+    ],
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")] = None,
     host: Annotated[
         str, typer.Option(help="Where to listen; elsewhere than on this machine, others can reach it.")
@@ -42,7 +44,7 @@ def serve(
     """Campaigns for other programs: tell, ask, best and gaps as JSON over HTTP."""
     from bomi.web.server import serve_api
 
-    serve_api(folder, host=host, port=port, workers=workers, say=say)
+    serve_api(where, host=host, port=port, workers=workers, say=say)
 
 
 def demo(

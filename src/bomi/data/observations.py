@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -173,6 +174,15 @@ class Observations:
         keys.pop(place)
         withdrawn = self.withdrawn if gone is None else self.withdrawn | {gone}
         return replace(self, rows=tuple(rows), keys=tuple(keys), withdrawn=withdrawn)
+
+    def after(self, before: Observations) -> Observations:
+        """With the keys that equal rows had before; all others get new ones."""
+        known: dict[str, list[int]] = {}
+        for key, row in zip(before.keys, before.rows, strict=True):
+            known.setdefault(repr(row), []).append(key)
+        fresh = itertools.count(before.next_key)
+        keys = tuple(found.pop(0) if (found := known.get(repr(row))) else next(fresh) for row in self.rows)
+        return replace(self, keys=keys, next_key=next(fresh))
 
     def fresh_id(self) -> str:
         """A short id that no row has or had, in the style of the last one: H41 after H40."""

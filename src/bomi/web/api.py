@@ -1,7 +1,7 @@
-"""The campaigns of a folder for programs: tell, ask, best and gaps as JSON over HTTP, with a token.
+"""Campaigns for programs: tell, ask, best and gaps as JSON over HTTP, with a token.
 
-Short requests are answered here, in threads; what learns runs in a pool of processes. Requests to learn from the same
-campaign wait for each other before they enter the pool, so that one busy campaign never fills it.
+Short requests are answered here, in threads; what learns runs in worker processes. Requests to learn from the same
+campaign wait for each other before they go to a worker, so that one busy campaign never fills it.
 """
 
 # No postponed annotations: FastAPI reads those of the routes, which speak of names within `make_app`.
@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, HTTPException, Query, Request
@@ -25,7 +24,10 @@ from pydantic import BaseModel, Field
 import bomi
 from bomi.campaign.storage import LIMIT
 from bomi.errors import BomiError, FileError, TableError
-from bomi.web import files
+from bomi.web import service
+from bomi.web.stores import MissingError, Store, StoreError
+
+_STATUS = {MissingError: 404, StoreError: 503, FileError: 400}  # of mistakes; of all others it is 422
 
 Row = dict[str, Any]  # of column to cell, as in a table
 
@@ -79,30 +81,47 @@ class Recommended(BaseModel):
 
 
 class Pool:
-    """Processes that learn, a turn for each campaign; after a crash there is another pool."""
+    """Worker processes, each with a queue; after a crash there is another one.
+
+    A campaign goes to the worker that had it last and remembers it, unless that one is busy and another is idle.
+    """
 
     def __init__(self, workers: int) -> None:
-        self._workers, self._turns = workers, dict[Path, asyncio.Lock]()
-        self._pool = self._fresh()
+        self._workers = [self._fresh() for _ in range(workers)]
+        self._waiting = [0] * workers  # requests in each queue, with the one that is computed
+        self._own, self._turns = dict[str, int](), dict[str, asyncio.Lock]()
 
     def _fresh(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_end_with_the_server)
+        worker = ProcessPoolExecutor(1, mp_context=context, initializer=_end_with_the_server)
+        worker.submit(_warm_up)
+        return worker
 
-    async def run(self, compute: Callable[..., Any], path: Path, *arguments: Any) -> Any:
-        """The answer, once it is the campaign's turn and a process is free."""
-        async with self._turns.setdefault(path, asyncio.Lock()):
-            pool = self._pool
+    async def run(self, compute: Callable[..., Any], store: Store, name: str, *arguments: Any) -> Any:
+        """The answer, once it is the campaign's turn and its worker is free."""
+        async with self._turns.setdefault(name, asyncio.Lock()):
+            idlest = min(range(len(self._waiting)), key=self._waiting.__getitem__)
+            own = self._own.get(name, idlest)
+            own = self._own[name] = idlest if self._waiting[own] and not self._waiting[idlest] else own
+            worker = self._workers[own]
+            self._waiting[own] += 1
             try:
-                return await asyncio.get_running_loop().run_in_executor(pool, compute, path, *arguments)
+                return await asyncio.get_running_loop().run_in_executor(worker, compute, store, name, *arguments)
             except BrokenProcessPool:
-                if self._pool is pool:
-                    self._pool = self._fresh()
+                if self._workers[own] is worker:
+                    self._workers[own] = self._fresh()
                 raise HTTPException(503, "the computation ended all at once; is there enough memory?") from None
+            finally:
+                self._waiting[own] -= 1
 
     def close(self) -> None:
         """End the processes."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.shutdown(wait=False, cancel_futures=True)
+
+
+def _warm_up() -> None:
+    """Have what computes loaded, which takes a few seconds, before the first request comes."""
 
 
 def _end_with_the_server() -> None:
@@ -117,19 +136,18 @@ def _end_with_the_server() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def make_app(folder: Path, token: str, workers: int = 2) -> FastAPI:
-    """The API of a folder of campaigns."""
+def make_app(store: Store, token: str, workers: int = 2) -> FastAPI:
+    """The API of the campaigns of a store."""
     pool = Pool(workers)
 
     def admit(given: Annotated[HTTPAuthorizationCredentials, Depends(HTTPBearer())]) -> None:
         if not secrets.compare_digest(given.credentials.encode(), token.encode()):
             raise HTTPException(401, "send the token that `bomi serve` printed: Authorization: Bearer TOKEN")
 
-    def find(name: str) -> Path:
-        path = files.find(folder, name)
-        if not path.exists():
-            raise HTTPException(404, f"there is no campaign {name!r}")
-        return path
+    def find(name: str) -> str:
+        if name not in store:
+            raise MissingError(f"there is no campaign {name!r}")
+        return name
 
     @asynccontextmanager
     async def running(app: FastAPI) -> AsyncIterator[None]:
@@ -137,7 +155,7 @@ def make_app(folder: Path, token: str, workers: int = 2) -> FastAPI:
         pool.close()
 
     app = FastAPI(title="bomi", version=bomi.__version__, lifespan=running, dependencies=[Depends(admit)])
-    Campaign = Annotated[Path, Depends(find)]
+    Campaign = Annotated[str, Depends(find)]
 
     @app.middleware("http")
     async def limit(request: Request, answer: Callable[[Request], Any]) -> Any:
@@ -149,7 +167,7 @@ def make_app(folder: Path, token: str, workers: int = 2) -> FastAPI:
     @app.exception_handler(BomiError)
     def refuse(request: Request, error: BomiError) -> JSONResponse:
         problems = [vars(one) for one in error.problems] if isinstance(error, TableError) else []
-        status = 400 if isinstance(error, FileError) else 422
+        status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 422)
         return JSONResponse({"detail": str(error), "problems": problems}, status)
 
     @app.exception_handler(FileExistsError)
@@ -159,43 +177,42 @@ def make_app(folder: Path, token: str, workers: int = 2) -> FastAPI:
     @app.get("/campaigns")
     def list_campaigns() -> list[str]:
         """The names of the campaigns."""
-        return files.names(folder)
+        return store.names()
 
     @app.put("/campaigns/{name}", status_code=201)
     def create(name: str, campaign: NewCampaign) -> dict[str, Any]:
         """Start a campaign."""
-        document = campaign.model_dump(exclude_none=True, exclude_unset=True)
-        return files.create(files.find(folder, name), document)
+        return service.create(store, name, campaign.model_dump(exclude_none=True, exclude_unset=True))
 
     @app.get("/campaigns/{name}")
-    def read(campaign: Campaign) -> dict[str, Any]:
+    def read(name: str) -> dict[str, Any]:
         """The whole campaign, as `Optimizer.save` writes it."""
-        return files.read(campaign)
+        return service.read(store, name)
 
     @app.post("/campaigns/{name}/tell")
-    def tell(campaign: Campaign, told: Told) -> Counts:
+    def tell(name: str, told: Told) -> Counts:
         """Tell experiments; all of them are taken in, or none."""
-        return Counts(**files.tell(campaign, told.rows))
+        return Counts(**service.tell(store, name, told.rows))
 
     @app.post("/campaigns/{name}/ask")
-    async def ask(campaign: Campaign, count: Annotated[int, Query(ge=1, le=100)] = 1) -> list[Suggested]:
+    async def ask(name: Campaign, count: Annotated[int, Query(ge=1, le=100)] = 1) -> list[Suggested]:
         """Ask for the next experiments; they are pending until told or withdrawn."""
-        return [Suggested(**one) for one in await pool.run(files.ask, campaign, count)]
+        return [Suggested(**one) for one in await pool.run(service.ask, store, name, count)]
 
     @app.delete("/campaigns/{name}/rows/{identity}")
-    def withdraw(campaign: Campaign, identity: str) -> Counts:
+    def withdraw(name: str, identity: str) -> Counts:
         """Take back a suggestion that will not be run."""
-        return Counts(**files.withdraw(campaign, identity))
+        return Counts(**service.withdraw(store, name, identity))
 
     @app.get("/campaigns/{name}/best")
-    async def best(campaign: Campaign, risk: str = "expected") -> list[Recommended]:
+    async def best(name: Campaign, risk: str = "expected") -> list[Recommended]:
         """The setting to ask for; of several outcomes, each trade-off."""
-        return [Recommended(**one) for one in await pool.run(files.best, campaign, risk)]
+        return [Recommended(**one) for one in await pool.run(service.best, store, name, risk)]
 
     @app.get("/campaigns/{name}/gaps")
-    async def gaps(campaign: Campaign) -> list[Mapping[str, Any]]:
+    async def gaps(name: Campaign) -> list[Mapping[str, Any]]:
         """What each missing value may have been, the one most worth knowing first."""
-        found: list[Mapping[str, Any]] = await pool.run(files.gaps, campaign)
+        found: list[Mapping[str, Any]] = await pool.run(service.gaps, store, name)
         return found
 
     return app

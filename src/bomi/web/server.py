@@ -98,9 +98,9 @@ def serve(
 
 
 def serve_api(
-    folder: Path, *, host: str = "127.0.0.1", port: int | None = None, workers: int = 2, say: Callable[[str], None]
+    where: str, *, host: str = "127.0.0.1", port: int | None = None, workers: int = 2, say: Callable[[str], None]
 ) -> None:
-    """Serve the campaigns of a folder to programs until it is interrupted."""
+    """Serve the campaigns of a folder or a database to programs until it is interrupted."""
     try:
         import fastapi  # noqa: F401
         import uvicorn
@@ -108,17 +108,18 @@ def serve_api(
         raise BomiError("it needs FastAPI and uvicorn: pip install 'bomi[web]'") from None
     from bomi.web.api import make_app
     from bomi.web.security import is_loopback
+    from bomi.web.stores import Database, open_store
     from bomi.web.tokens import own_token
 
-    if not folder.is_dir():
-        raise BomiError(f"there is no folder {folder}; make it first")
+    store = open_store(where)
     port, token = _free_port(host, port), own_token()
-    say(f"campaigns of {folder} at http://{_reachable(host)}:{port}/campaigns, described at /docs (Ctrl+C ends it)")
+    what = "the database" if isinstance(store, Database) else where  # an address may hold a password
+    say(f"campaigns of {what} at http://{_reachable(host)}:{port}/campaigns, described at /docs (Ctrl+C ends it)")
     say(f"every request needs the header: Authorization: Bearer {token}")
     if not is_loopback(host):
         say(f"beware: bound to {host}, it can be reached by other machines, and over plain HTTP")
     uvicorn.run(
-        make_app(folder.resolve(), token, workers),
+        make_app(store, token, workers),
         host=host,
         port=port,
         log_level="warning",
