@@ -73,9 +73,9 @@ def measure(count: int, rounds: int, workers: int, method: str, where: str | Non
         command = [sys.executable, "-m", "bomi", "serve", where, "--workers", str(workers)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
             assert server.stderr is not None
-            where, token = (server.stderr.readline() for _ in range(2))
-            found = re.search(r"http://[\d.:]+", where)
-            assert found is not None, where
+            address, token = (server.stderr.readline() for _ in range(2))
+            found = re.search(r"http://[\d.:]+", address)
+            assert found is not None, address
             headers = {"Authorization": f"Bearer {token.split()[-1]}"}
             limits = httpx.Limits(max_connections=count)
             try:

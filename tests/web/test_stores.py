@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 import bomi
-from bomi import BomiError, saving
+from bomi import BomiError
+from bomi.data.observations import Observations, Row
 from bomi.web import service
 from bomi.web.stores import Folder, MissingError, StoreError, open_store
 
@@ -195,11 +196,8 @@ def test_a_worker_forgets_the_campaigns_that_it_had_longest_ago(tmp_path, monkey
 
 
 def test_equal_rows_keep_their_keys_and_others_get_new_ones():
-    optimizer = bomi.Optimizer({"x": (0, 1)}, seed=0)
-    for x, y in ((0.1, 1.0), (0.1, 1.0), (0.5, 2.0)):
-        optimizer.tell({"x": x}, y)
-    before = optimizer.observations
-    rows = (before.rows[2], before.rows[0], replace(before.rows[1], outcomes={"y": 3.0}), before.rows[0])
-    after = saving.replace(before, rows=rows, keys=(0, 1, 2, 3)).after(before)
+    one, other = Row({"x": 0.1}, {"y": 1.0}), Row({"x": 0.5}, {"y": 2.0})
+    before = Observations(bomi.Space({"x": (0, 1)}), ("y",), rows=(one, one, other))
+    after = replace(before, rows=(other, one, replace(one, outcomes={"y": 3.0}), one), keys=()).after(before)
     assert after.keys == (2, 0, 3, 1)
     assert after.next_key == 4
