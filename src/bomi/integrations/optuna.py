@@ -2,8 +2,8 @@
 
 The sampler stores only its seed. It reads the study before each trial, so the study's storage holds the whole state:
 any number of workers can share it, a study can be resumed, and a copy or a pickle of the sampler is as good as the
-original. A parameter that a trial lacks is a gap. Running trials are pending experiments. A study of several objectives
-is an optimizer of several outcomes.
+original. A parameter that a trial lacks is a gap, unless another one decides that it does not apply. Running trials are
+pending experiments. A study of several objectives is an optimizer of several outcomes.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from bomi.data.objectives import MAXIMIZE, MINIMIZE, TARGET
 from bomi.data.observations import FAILED
 from bomi.data.reading import read_cell
 from bomi.errors import CellError, SpaceError, StudyError, SuggestionError
+from bomi.integrations import conditional
 from bomi.integrations.naming import column_names, free_name
 from bomi.methods import Method
 from bomi.methods import method as find_method
@@ -151,9 +152,15 @@ class BomiSampler(BaseSampler):
             acquisition=LimitedImprovement(len(limits)) if limits else None,
             seed=seed,
         )
+        found = conditional.conditions(trials, search_space)
+        if found and optimizer.method.acquisition is not None:
+            named = (replace(one, name=columns[one.name], parent=columns[one.parent]) for one in found.values())
+            by_column = {one.name: one for one in named}
+            scored = conditional.Applicable(optimizer.method.acquisition, space, by_column)
+            optimizer.method = replace(optimizer.method, acquisition=scored)
         pending, blank = _pending(trials), dict.fromkeys(optimizer.outcomes)
         rows = [
-            {IDENTITY: str(trial.number), **blank, **told, **_cells(trial, search_space)}
+            {IDENTITY: str(trial.number), **blank, **told, **_cells(trial, search_space, found)}
             for trial in trials
             if trial.number != number and ((told := _outcomes(trial, objectives, limits)) or trial.number in pending)
         ]
@@ -428,10 +435,15 @@ def _cell(trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Cell
         raise StudyError(f"trial {trial.number}, parameter {name!r}: {error}") from None
 
 
-def _cells(trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Cell]:
-    """What is known of each parameter, and the requested values, by column."""
+def _cells(
+    trial: FrozenTrial, search_space: Mapping[str, BaseDistribution], found: Mapping[str, conditional.Condition]
+) -> dict[str, Cell]:
+    """What is known of each parameter, and the requested values, by column; what does not apply is at its middle."""
     columns = column_names(search_space)
     recorded = {columns[name]: _cell(trial, name, distribution) for name, distribution in search_space.items()}
+    for name, distribution in search_space.items():
+        if name not in trial.params and not conditional.applies(name, found, trial.params, search_space):
+            recorded[columns[name]] = conditional.middle(_parameter(name, distribution))
     asked = {
         RESERVED + columns[name]: _to_known(trial, name, distribution, trial.params[name])
         for name, distribution in search_space.items()
