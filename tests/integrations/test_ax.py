@@ -107,7 +107,7 @@ def test_outcome_constraints_weigh_what_is_suggested():
             client.complete_trial(index, {"y": x, "cost": 6 * x, "x2": x})
     assert client.get_best_parameterization(use_model_predictions=False)[0]["x"] > 0.45
     tried = [trial.arm.parameters["x"] for trial in client._experiment.trials.values()]
-    assert all(x < 0.51 for x in tried[-3:])
+    assert sum(x > 0.51 for x in tried[-4:]) <= 1  # once the border is known to four digits, it looks elsewhere
     rows = optimizer_of(client).observations.rows
     assert [row.failed for row in rows] == [x > 0.5 for x in tried]
 
