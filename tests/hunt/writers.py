@@ -108,7 +108,7 @@ def _draft(folder: Path) -> None:
 
 
 def _served(folder: Path) -> None:
-    files.create(folder / "lab.json", {"objectives": {"y": {}}, "parameters": {"x": {"range": [0, 1]}}})
+    service.create(Folder(folder), "lab", {"objectives": {"y": {}}, "parameters": {"x": {"range": [0, 1]}}})
 
 
 def _saved_rows(folder: Path) -> int:
