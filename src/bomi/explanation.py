@@ -71,7 +71,7 @@ def chance_to_beat_the_best(fit: Fit, points: Tensor) -> Tensor:
     """
     outlook = fit.outlook
     with torch.no_grad():
-        moments = [model.moments(points) for model in fit.models]
+        moments = [model.moments(points) for model in fit.contest.models]
     if len(moments) == 1:
         ((mean, variance),) = moments
         found = acquisition.chance(mean, variance.sqrt(), outlook.tried[..., 0].amax(-1), fit.aims[0])  # (Q, m)

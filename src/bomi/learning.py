@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bomi.data.conditions import Coded
 from bomi.data.objectives import Objective
 from bomi.data.observations import Observations, Row
 from bomi.impute.completed import Completed, Explained
@@ -45,6 +46,14 @@ class Fit:
     seed: int
     state: Any  # of the method's imputer; None while nothing is known of an outcome
     completed: Completed
+    now: Tensor | None = None  # (e,) the conditions of an experiment to come; None where none are told
+
+    def under(self, now: Tensor) -> Fit:
+        """The same for an experiment under other conditions; what does not depend on these is not computed again."""
+        other = replace(self, now=now)
+        kept = ("draws", "typical", "execution", "planned", "measured", "requests", "success", "wrong")
+        vars(other).update({name: value for name, value in vars(self).items() if name in kept})
+        return other
 
     @property
     def usable(self) -> int:
@@ -73,8 +82,12 @@ class Fit:
 
     def models_of(self, completed: Completed) -> tuple[GaussianProcess, ...]:
         """The models of some worlds, one for each outcome."""
+        if self.table.conditions is not None:
+            own = self.table.conditions if completed.rows is None else self.table.conditions[completed.rows]
+            completed = replace(completed, conditions=own)
         there, each = completed.to(self.table.device), range(len(self.table.outcomes))
-        return tuple(self.method.surrogate(there.of(j), self.table.space) for j in each)
+        models = tuple(self.method.surrogate(there.of(j), self.table.space) for j in each)
+        return models if self.now is None else tuple(model.under(self.now) for model in models)
 
     @cached_property
     def measured(self) -> Tensor:
@@ -98,6 +111,32 @@ class Fit:
     def outlook(self) -> Outlook:
         """What the worlds expect at places."""
         return Outlook.of(self.models, self.aims, self.measured, self.success)
+
+    @cached_property
+    def contest(self) -> Outlook:
+        """The same for an improvement over what was tried, under the same conditions: what these add is no part of it.
+
+        It is as if each world's best row had been repeated under them, and had given what the world expects.
+        """
+        if self.now is None:
+            return self.outlook
+        best = self.outlook.tried.argmax(1)  # (Q, J)
+        rows = self.measured[torch.arange(len(best))[:, None], best]  # (Q, J, d)
+        models = [model.condition_on(rows[:, [j]], noise=0.0) for j, model in enumerate(self.models)]
+        return replace(self.outlook, models=tuple(models))
+
+    @cached_property
+    def leveled(self) -> tuple[Table, Completed]:
+        """The table and the worlds with outcomes as they would be now; as they are without conditions, or of several
+        outcomes, which nobody asks for."""
+        if self.now is None or len(self.models) > 1:
+            return self.table, self.completed
+        (model,), targets = self.models, torch.atleast_2d(self.completed.targets).clone()
+        targets[0, ~self.failed] -= (model.fitted() - model.fitted_now()).mean(0)
+        there = slice(None) if self.completed.rows is None else self.completed.rows
+        outcomes = self.table.outcomes.clone()
+        outcomes[0, there] = self.transforms[0].to_outcomes(targets[0])
+        return replace(self.table, targets=outcomes), replace(self.completed, targets=targets)
 
     @cached_property
     def typical(self) -> Tensor:
@@ -130,11 +169,12 @@ class Fit:
     def choosing(
         self, choices: Choices, pending: Tensor | None = None, *, execution: Execution | None = None
     ) -> Outlook:
-        """What the worlds expect of what there is to choose, as if what is pending had been tried.
+        """What the worlds expect of what there is to choose; for the next experiment, as if what is pending had been
+        tried.
 
         pending: (m, d), NaN where nobody knows what it will be
         """
-        outlook, rows = self.outlook, self.measured
+        outlook, rows = self.outlook if pending is None else self.contest, self.measured
         if pending is not None and len(pending):
             done = self.outlook_at(pending, execution).places(pending).likeliest(len(rows))  # (Q, m, d)
             outlook = outlook.condition_on(done)
@@ -189,9 +229,16 @@ def learn(table: Table, method: Method, seed: int, before: Fit | None = None) ->
     return Fit(table, method, seed, state, method.imputer.completed(state))
 
 
+def conditions_of(space: Space, observations: Observations) -> Coded:
+    """The conditions of the experiments that were tried."""
+    places = [i for i, row in enumerate(observations.rows) if row.tried]
+    return Coded.of(space.conditions, observations.tried, places)
+
+
 def table_of(space: Space, objectives: Sequence[Objective], observations: Observations, device: str = "cpu") -> Table:
     """The experiments that were tried, with their outcomes as told, negated where less is better."""
     rows = observations.tried
+    conditions = torch.from_numpy(conditions_of(space, observations).table) if space.conditions else None
     targets = [one.sign * _column([_told(row, one.name) for row in rows]) for one in objectives]
     errors = [_column([row.errors.get(one.name) for row in rows]).nan_to_num() for one in objectives]
     return Table.of(
@@ -204,6 +251,7 @@ def table_of(space: Space, objectives: Sequence[Objective], observations: Observ
         keys=observations.tried_keys,
         limits=_limits(rows, objectives) if any(row.censored for row in rows) else None,
         bounds=tuple(one.signed_bounds for one in objectives),
+        conditions=conditions,
     )
 
 

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, overload
 
@@ -18,19 +18,22 @@ from torch import Tensor
 
 from bomi import propose, saving
 from bomi.data import telling
+from bomi.data.conditions import Coded
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import read_candidates, read_given, read_names, read_places, read_settings
+from bomi.data.reading import given_conditions, read_candidates, read_given, read_names, read_places, read_settings
 from bomi.equipment import done_of, equipment_table, in_words
 from bomi.errors import BomiError, MethodError, SpaceError, SuggestionError, TableError, shown
 from bomi.explanation import chance_to_beat_the_best, explained
 from bomi.impute.summary import gap_table
 from bomi.impute.transform import Transform
-from bomi.learning import Fit, draw_seed, learn, table_of
+from bomi.learning import Fit, conditions_of, draw_seed, learn, table_of
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
+from bomi.model.surrogates import DistributionGP
 from bomi.names import DEFAULT
+from bomi.offsets import drift_table, offsets_table, sentences
 from bomi.predict import by_setting, predictions
 from bomi.prospects import HORIZONS, prospects_of
 from bomi.recommend import Risk, best_of_each_draw, luck, read_risk, recommended, rivals, shortlist_of, trade_offs
@@ -52,7 +55,7 @@ from bomi.saving import Saved
 from bomi.search import acquisition as scores
 from bomi.search.choices import Choices, Listed
 from bomi.search.criteria import Acquisition, ExpectedImprovement, find_acquisition
-from bomi.space import RESERVED, TAKEN, Array, Space, cells
+from bomi.space import RESERVED, TAKEN, Array, Conditions, Space, cells
 from bomi.space.cells import Known
 from bomi.space.numbers import LARGEST, unwrapped, whole_number
 from bomi.threads import single_threaded
@@ -100,6 +103,10 @@ class Optimizer:
         acquisition: Another acquisition than the method's own: "ei", "ucb-mi", an `Acquisition`, or what makes one of
             BoTorch's from a model: `lambda model: LogExpectedImprovement(model, best_f=model.best_f)`.
         device: Where the large matrices of long tables are computed: "cpu", or "cuda" for a GPU.
+        groups: Columns beside the parameters such as the day, the operator or the lot: each of their values has an
+            offset of its own, which is learned.
+        drift: The column of the time along which all outcomes change slowly, or True for the order of the rows: what is
+            recommended is for now.
 
     >>> optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
     >>> suggestion = optimizer.ask()
@@ -117,10 +124,14 @@ class Optimizer:
         worlds: int | None = None,
         acquisition: str | Acquisition | Callable[[Mixture], AcquisitionFunction] | None = None,
         device: str = "cpu",
+        groups: Sequence[str] = (),
+        drift: str | bool = False,
     ) -> None:
         self.space = space if isinstance(space, Space) else Space(space)
+        if conditions := Conditions(groups, drift):
+            self.space = self.space.under(conditions)
         self.objectives: tuple[Objective, ...] = read_objectives(objective, goal)
-        check_names(self.objectives, (*self.space.names, *TAKEN), RESERVED)
+        check_names(self.objectives, (*self.space.names, *self.space.conditions.columns, *TAKEN), RESERVED)
         number = secrets.randbits(32) if seed is None else whole_number(seed)
         if number is None or not 0 <= number <= LARGEST:
             raise BomiError(f"seed must be a whole number from 0, but got {shown(seed)}")
@@ -134,6 +145,11 @@ class Optimizer:
                 raise MethodError(f"several outcomes are weighed by 'ei', not by {shown(acquisition)}")
         elif several and self.method.acquisition is not None:
             self.method = replace(self.method, acquisition=ExpectedImprovement())
+        if self.space.conditions and isinstance(self.method.surrogate, DistributionGP):
+            raise MethodError(
+                f"method {self.method.name!r} learns no offsets of groups and no drift; take another, "
+                f"such as {DEFAULT!r}"
+            )
         self.device = _checked_device(device)
         self._observations = Observations(self.space, self.outcomes)
         self._fit: Fit | None = None
@@ -316,7 +332,8 @@ class Optimizer:
 
         Args:
             count: How many experiments to run side by side; left out, it is one.
-            given: The values of parameters that are not to be chosen today, or are measured already, by name.
+            given: The values of parameters that are not to be chosen today, or are measured already, by name; and the
+                groups that the experiment will belong to, such as `{"lot": "B"}`.
             same: The parameters that have one value in all of these experiments, such as the temperature of the oven
                 that they share.
             candidates: A list to choose from: a table, or mappings of parameter to value. A blank is a gap. The
@@ -327,26 +344,44 @@ class Optimizer:
             A `Suggestion`; a list of them if `count` is given.
         """
         choices, shared = self._choices(given, candidates, replacement), read_names(self.space, same)
-        if count is None:
-            return self._ask(1, choices)[0]
-        number = whole_number(count)
+        number = 1 if count is None else whole_number(count)
         if number is None or not 1 <= number <= MOST:
             raise BomiError(
                 f"the number of suggestions must be a whole number from 1 to {MOST}, but got {shown(count)}"
             )
+        conditions = given_conditions(self.space, given)
+        asked = self._under(conditions)
         if number == 1 or not shared:
-            return self._ask(number, choices)
-        return self._ask_alike(number, choices, shared, lambda more: self._choices(more, candidates, replacement))
+            found = asked._ask(number, choices, conditions)
+        else:
+            narrowed = partial(self._choices, candidates=candidates, replacement=replacement)
+            found = asked._ask_alike(number, choices, shared, narrowed, conditions)
+        self._observations = asked._observations
+        return found[0] if count is None else found
+
+    def _under(self, conditions: Mapping[str, object]) -> Optimizer:
+        """The same optimizer for an experiment under conditions that are given; itself without any."""
+        if not conditions:
+            return self
+        now = self._coded.now(conditions)
+        other = copy(self)
+        other._fit, other._judged = self._learn().under(torch.from_numpy(now)), {}
+        return other
 
     def _ask_alike(
-        self, count: int, choices: Choices, same: Sequence[str], narrowed: Callable[[Mapping[str, object]], Choices]
+        self,
+        count: int,
+        choices: Choices,
+        same: Sequence[str],
+        narrowed: Callable[[Mapping[str, object]], Choices],
+        conditions: Mapping[str, object],
     ) -> list[Suggestion]:
         """Experiments that share the values of some parameters: those of the best, and the others to go with them."""
         beside = copy(self)  # nothing is pending here before all of them are found
-        first = beside._ask(1, choices)[0]
+        first = beside._ask(1, choices, conditions)[0]
         shared = {name: first[name] for name in same if name in first}
         try:
-            others = beside._ask(count - 1, narrowed({**choices.given, **shared}))
+            others = beside._ask(count - 1, narrowed({**choices.given, **shared}), conditions)
         except (SpaceError, SuggestionError) as error:
             said = ", ".join(f"{name} = {cells.text(value)}" for name, value in shared.items())
             raise SuggestionError(f"with {said} for all {count}: {error}") from None
@@ -367,7 +402,7 @@ class Optimizer:
         return Listed.of(self.space, read_candidates(self.space, candidates, known), known, tried)
 
     @_single_threaded
-    def _ask(self, count: int, choices: Choices) -> list[Suggestion]:
+    def _ask(self, count: int, choices: Choices, conditions: Mapping[str, object]) -> list[Suggestion]:
         """The next experiments; nothing is pending before all of them are found."""
         points, note = self._next_points(count, choices)
         settings: list[dict[str, Known]] = []
@@ -378,7 +413,8 @@ class Optimizer:
         for point, setting, expected, done in zip(points, settings, predicted, as_done, strict=True):
             suggestion = Suggestion(observations.fresh_id(), setting, expected, note, choices.candidate(point), done)
             recorded = {name: setting.get(name) for name in self.space.names}
-            observations = observations.add([Row(recorded, asked=dict(setting), id=suggestion.id)])
+            row = Row(recorded, asked=dict(setting), id=suggestion.id, extra=dict(conditions))
+            observations = observations.add([row])
             suggestions.append(suggestion)
         self._observations = observations
         return suggestions
@@ -425,6 +461,8 @@ class Optimizer:
         if self._fit is None or self._fit.table.keys != keys:
             table = table_of(self.space, self.objectives, self._observations, self.device)
             self._fit = learn(table, self.method, self.seed, before=self._fit)
+            if self.space.conditions:
+                self._fit = self._fit.under(torch.from_numpy(self._coded.now()))
             self._judged = {}
         return self._fit
 
@@ -460,13 +498,14 @@ class Optimizer:
             risk: What is to be best. "expected": the outcome on average, over what the equipment makes of the request;
                 "nominal": the outcome if it is done exactly; ("worst", 0.1): the mean of the worst tenth of what may
                 come out. Where equipment has always done what it was asked, the first two are the same.
-            given: The values of parameters that are not to be chosen, by name.
+            given: The values of parameters that are not to be chosen, by name; and the groups that it is for.
             candidates: A list to choose from, as for `ask`.
 
         Returns:
             A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
         """
-        return self._best(self._choices(given, candidates), read_risk(risk))
+        choices, read = self._choices(given, candidates), read_risk(risk)
+        return self._under(given_conditions(self.space, given))._best(choices, read)
 
     @_single_threaded
     def _best(self, choices: Choices, risk: Risk) -> Best:
@@ -562,46 +601,69 @@ class Optimizer:
         return Front(**vars(middle), choices=tuple(usable[i] for i in kept))
 
     @overload
-    def predict(self, settings: Mapping[str, Known]) -> Predicted: ...
+    def predict(self, settings: Mapping[str, Known], *, given: Mapping[str, object] | None = ...) -> Predicted: ...
 
     @overload
-    def predict(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[Predicted]: ...
+    def predict(
+        self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame, *, given: Mapping[str, object] | None = ...
+    ) -> list[Predicted]: ...
 
     def predict(
-        self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
+        self,
+        settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame,
+        *,
+        given: Mapping[str, object] | None = None,
     ) -> Predicted | list[Predicted]:
         """What the worlds expect at a setting, or at each of several, if it is done exactly.
 
         Args:
             settings: A mapping of every parameter to a plain value within its bounds, a list of them, or a table. What
                 is measured may be left out: the prediction is then over what it may be.
+            given: The groups, such as `{"lot": "B"}`, and the time that it is for. Left out: a new group of each
+                column, whatever its offset may be, and the latest time.
 
         Returns:
             A `Prediction`, or of several outcomes a mapping of name to `Prediction`; a list of these for several
             settings.
         """
-        found = self._predict(self._places(settings))
+        found = self._given(given)._predict(self._places(settings))
         return found[0] if isinstance(settings, Mapping) else found
 
     @overload
-    def predict_asked(self, settings: Mapping[str, Known]) -> PredictedAsDone: ...
+    def predict_asked(
+        self, settings: Mapping[str, Known], *, given: Mapping[str, object] | None = ...
+    ) -> PredictedAsDone: ...
 
     @overload
-    def predict_asked(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[PredictedAsDone]: ...
+    def predict_asked(
+        self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame, *, given: Mapping[str, object] | None = ...
+    ) -> list[PredictedAsDone]: ...
 
     def predict_asked(
-        self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
+        self,
+        settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame,
+        *,
+        given: Mapping[str, object] | None = None,
     ) -> PredictedAsDone | list[PredictedAsDone]:
         """What the worlds expect of asking for a setting, or for each of several, as the equipment does it.
 
         Args:
             settings: As for `predict`.
+            given: As for `predict`.
 
         Returns:
             An `AsDone`: mean, standard deviation, and the part of it that comes from execution; otherwise as `predict`.
         """
-        found = self._predict_asked(self._places(settings))
+        found = self._given(given)._predict_asked(self._places(settings))
         return found[0] if isinstance(settings, Mapping) else found
+
+    def _given(self, given: object) -> Optimizer:
+        """The same optimizer for an experiment under conditions that are given, and nothing else."""
+        conditions = given_conditions(self.space, given)
+        if given is not None and (not isinstance(given, Mapping) or conditions.keys() != given.keys()):
+            known = ", ".join(self.space.conditions.columns) or "none here"
+            raise TableError(f"`given` of a prediction names groups and the time ({known}), but got {shown(given)}")
+        return self._under(conditions)
 
     @_single_threaded
     def _predict(self, places: Array) -> list[Predicted]:
@@ -666,20 +728,27 @@ class Optimizer:
         return found
 
     @_single_threaded
-    def explain(self, setting: Mapping[str, Known], outcome: str | None = None) -> Explanation:
+    def explain(
+        self,
+        setting: Mapping[str, Known],
+        outcome: str | None = None,
+        *,
+        given: Mapping[str, object] | None = None,
+    ) -> Explanation:
         """What the prediction for a setting rests on: any setting, suggested or your own.
 
         Args:
             setting: A mapping of every parameter to a plain value within its bounds.
             outcome: The name of one of several outcomes; left out, it is the first.
+            given: As for `predict`.
 
         Returns:
             An `Explanation`: the prediction, its chance to beat the best row, and which rows and gaps it rests on most.
         """
         j = self._outcome(outcome)
-        predicted = by_name(self.predict(setting), self.outcomes)[self.outcomes[j]]
+        predicted = by_name(self.predict(setting, given=given), self.outcomes)[self.outcomes[j]]
         return explained(
-            self._modelled(),
+            self._given(given)._modelled(),
             j,
             torch.from_numpy(self._typical(self._places(setting))[0]),
             predicted,
@@ -867,6 +936,51 @@ class Optimizer:
         unit = self.objectives[0].unit if len(self.objectives) == 1 else "standard deviations of an outcome"
         lines = self.execution().to_dict("records")
         return [said for line in lines if (said := in_words(self._learn(), line, unit))]
+
+    @_single_threaded
+    def offsets(self, outcome: str | None = None) -> pd.DataFrame:
+        """By how much each group, such as a day or a lot, moves an outcome, in its unit.
+
+        Args:
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            A table with a line for each group: its `column`, its name, how many `rows` it has, its `offset` against the
+            mean of its column's groups with a standard deviation, and last of each column what a new one may have.
+        """
+        j = self._outcome(outcome)
+        return offsets_table(self._with_conditions(), self._coded, j, self.objectives[j].sign)
+
+    @_single_threaded
+    def drift(self, outcome: str | None = None) -> pd.DataFrame:
+        """By how much an outcome was higher at times before than it would be now, whatever was set, in its unit.
+
+        Args:
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            A table of `time`, `change` and its standard deviation; empty where no drift is learned.
+        """
+        j = self._outcome(outcome)
+        return drift_table(self._with_conditions(), self._coded, j, self.objectives[j].sign)
+
+    def conditions(self, outcome: str | None = None) -> list[str]:
+        """The same in words: a sentence for each column of groups, and one for drift; none where none are told."""
+        if not self.space.conditions:
+            return []
+        one = self.objectives[self._outcome(outcome)]
+        offsets, drift = (frame.to_dict("records") for frame in (self.offsets(outcome), self.drift(outcome)))
+        return sentences(offsets, drift, self._coded, one.name, one.unit)
+
+    @property
+    def _coded(self) -> Coded:
+        return conditions_of(self.space, self._observations)
+
+    def _with_conditions(self) -> Fit:
+        """What was learned, if that is something of groups or drift."""
+        if not self.space.conditions:
+            raise MethodError('no groups and no drift are learned: say which columns, groups=["day"] or drift="date"')
+        return self._modelled()
 
     @_single_threaded
     def done_of(self, places: Array) -> tuple[Array, Array]:

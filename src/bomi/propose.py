@@ -58,7 +58,7 @@ def promising(
             starts=starts,
             taken=_taken(taken, places),
             per_world=per_world,
-            within=choices.region(search.region(fit.table, fit.completed, t + k)),
+            within=choices.region(search.region(*fit.leveled, t + k)),
             shortlist=shortlist,
         )
         place = search.maximize(task) if listed is None else candidates.best_listed(task.score, listed, task.taken)

@@ -145,7 +145,7 @@ def expected_gains(scale: Scale, places: Sequence[Tensor], seed: int) -> Array:
     fit, rng = scale.fit, torch.Generator().manual_seed(seed)
     points, drawn = torch.stack(list(places)), []
     with torch.no_grad():
-        for model in fit.models:
+        for model in fit.contest.models:
             joint = model.posterior(points).distribution  # batch Q, event k
             luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
             spread = (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)
@@ -161,7 +161,7 @@ def expected_gains(scale: Scale, places: Sequence[Tensor], seed: int) -> Array:
 def _expected_of_rows(fit: Fit) -> list[Tensor]:
     """What each world expects of the outcomes of its rows, on the model's scale.  J times (Q, r)"""
     if len(fit.models) == 1:
-        return [fit.models[0].fitted()]
+        return [fit.models[0].fitted_now()]
     return [model.moments(fit.measured)[0] for model in fit.models]
 
 

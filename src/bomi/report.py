@@ -122,7 +122,7 @@ def _recommended(loaded: LoadedTable, found: Sequence[Recommendation]) -> Iterat
         lines.append([f"best so far, row {one.row}", *inputs, *(f"{seen[name]:.5g}" for name in outcomes)])
     yield table(("", *names, *outcomes), lines, "Best and recommended")
     notes = {said for one in found for said in (one.best.note, one.apart) if said}
-    for note in (*notes, *loaded.optimizer.equipment()):
+    for note in (*notes, *loaded.optimizer.equipment(), *workflow.conditions(loaded)):
         yield paragraph(note[:1].upper() + note[1:] + ".")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from bomi.campaign import storage
 from bomi.campaign.document import meaning
 from bomi.campaign.faults import CampaignError
-from bomi.campaign.writing import constraint_spec, objective_spec, parameter_spec
+from bomi.campaign.writing import conditions_spec, constraint_spec, objective_spec, parameter_spec
 from bomi.data.objectives import Objective
 from bomi.data.observations import Observations, Row
 from bomi.data.reading import read_columns
@@ -29,7 +29,7 @@ from bomi.space.cells import Censored, Interval, Known, Normal
 from bomi.space.numbers import unwrapped, whole_number
 
 FORMAT, VERSION = "bomi-campaign", 1
-_CAMPAIGN = ("objective", "objectives", "parameters", "constraints")  # as in campaign.toml
+_CAMPAIGN = ("objective", "objectives", "parameters", "constraints", "groups", "drift")  # as in campaign.toml
 _KEYS = ("format", "version", *_CAMPAIGN, "method", "seed", "rows", "withdrawn")
 
 
@@ -74,6 +74,7 @@ def to_document(saved: Saved) -> dict[str, Any]:
         "objectives": {one.name: objective_spec(one) for one in saved.objectives},
         "parameters": {name: parameter_spec(one) for name, one in saved.space.parameters.items()},
         "constraints": [constraint_spec(one) for one in saved.space.constraints],
+        **conditions_spec(saved.space.conditions),
         "method": _method_spec(saved.method),
         "seed": saved.seed,
         "rows": records(saved.observations),
@@ -136,7 +137,12 @@ def read_records(observations: Observations, rows: object) -> list[Row]:
     if not isinstance(rows, Sequence) or isinstance(rows, str) or not all(isinstance(row, Mapping) for row in rows):
         raise TableError(f"rows are a list of mappings of column to cell, but got {shown(rows)}")
     names: Iterable[str] = dict.fromkeys(
-        (*observations.space.names, *observations.objectives, *(name for row in rows for name in row))
+        (
+            *observations.space.names,
+            *observations.objectives,
+            *observations.space.conditions.columns,
+            *(name for row in rows for name in row),
+        )
     )
     columns = {name: [row.get(name) for row in rows] for name in names}
     return read_columns(columns, observations.space, observations.objectives, keep_outside=True)

@@ -23,7 +23,7 @@ from bomi.campaign import (
 )
 from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
-from bomi.data.reading import read_settings
+from bomi.data.reading import given_conditions, read_settings
 from bomi.errors import BomiError, MethodError, TableError
 from bomi.impute.summary import meanings
 from bomi.names import DEFAULT
@@ -110,7 +110,8 @@ def suggest(
         advices = advise(loaded, count, done, given=given, same=same, candidates=candidates, replacement=replacement)
         if held is None:
             return advices
-        ids = held.append([advice.suggestion for advice in advices])
+        beside = given_conditions(known.space, given)
+        ids = held.append([advice.suggestion for advice in advices], beside)
     return [
         replace(advice, suggestion=replace(advice.suggestion, id=identity))
         for advice, identity in zip(advices, ids, strict=True)
@@ -203,14 +204,14 @@ class Look:
     chance: float
 
 
-def look(loaded: LoadedTable, setting: Mapping[str, Known]) -> list[Look]:
-    """What to expect of each outcome at any setting, suggested or not."""
+def look(loaded: LoadedTable, setting: Mapping[str, Known], given: Mapping[str, object] | None = None) -> list[Look]:
+    """What to expect of each outcome at any setting, suggested or not; for the groups and the time that are given."""
     optimizer, numbers = loaded.optimizer, loaded.experiments.numbers
     named = labels(loaded)
     near = insight.distance(optimizer, setting, numbers)
     found = []
     for objective in loaded.campaign.objectives:
-        why = optimizer.explain(setting, objective.name)
+        why = optimizer.explain(setting, objective.name, given=given)
         reasons = [near]
         reasons.append(f"{insight.chance_of(optimizer)} is {why.chance:.0%}")
         if any(row.failed for row in loaded.experiments.rows):
@@ -223,6 +224,14 @@ def look(loaded: LoadedTable, setting: Mapping[str, Known]) -> list[Look]:
             reasons.append(f"its uncertainty hangs most on {', '.join(hang)}")
         found.append(Look(objective.name, why.predicted, tuple(reasons), why.chance))
     return found
+
+
+def conditions(loaded: LoadedTable) -> list[str]:
+    """What groups and time change, whatever is set, in words; nothing without a model."""
+    try:
+        return [said for name in loaded.campaign.outcomes for said in loaded.optimizer.conditions(name)]
+    except MethodError:
+        return []
 
 
 def _library(loaded: LoadedTable, candidates: Path | None, given: Mapping[str, object] | None) -> Library | None:
@@ -373,6 +382,7 @@ class Overview:
     validations: Mapping[str, Validation]  # rows by line number
     interactions: Mapping[str, Array]  # of every two parameters, (p, p)
     equipment: Sequence[str] = ()  # what it makes of requests, where it strays
+    conditions: Sequence[str] = ()  # what days, lots or time change, whatever is set
     note: str = ""
 
 
@@ -391,4 +401,5 @@ def overview(loaded: LoadedTable) -> Overview:
         judged,
         {name: sensitivity.interactions(optimizer, outcome=name) for name in judged},
         optimizer.equipment(),
+        conditions(loaded),
     )

@@ -11,6 +11,7 @@ from bomi.campaign.sheet import parse_sheet
 from bomi.campaign.toml import parse_campaign
 from bomi.data.objectives import Objective
 from bomi.errors import BomiError, FileError, TableError
+from bomi.space import Conditions
 
 from .conftest import TOML
 
@@ -524,3 +525,52 @@ def test_constraints_that_cannot_be_are_told_at_their_place(tmp_path, constraint
     (fault,) = caught.value.faults
     assert message in fault.message
     assert place in fault.places[0]
+
+
+# --- conditions ------------------------------------------------------------------------------------------------------
+
+CONDITIONS = """
+[objective]
+name = "strength"
+
+[parameters.x]
+range = [0, 1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("sections", "means"),
+    [
+        ('[groups]\ncolumns = ["day", "lot"]\n[drift]\ncolumn = "date"', Conditions(["day", "lot"], "date")),
+        ("[drift]", Conditions((), True)),
+        ('[groups]\ncolumns = "day"', Conditions(["day"])),
+        ("", Conditions()),
+    ],
+)
+def test_groups_and_drift_are_read_and_written(tmp_path, sections, means):
+    path = tmp_path / "campaign.toml"
+    path.write_text(CONDITIONS + sections, encoding="utf-8")
+    campaign = Campaign.read(path)
+    assert campaign.space.conditions == means
+    path.write_text(campaign.text(), encoding="utf-8")
+    assert Campaign.read(path) == campaign
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ('[groups]\ncolumn = ["day"]', "did you mean 'columns'"),
+        ("[groups]", "needs columns"),
+        ("[groups]\ncolumns = [3]", "groups must be a list of columns"),
+        ('[groups]\ncolumns = ["x"]', "it is a parameter"),
+        ('[groups]\ncolumns = ["strength"]', "strength"),
+        ("[drift]\ncolumn = 3", "drift must be the name of a column"),
+        ('drift = "date"', "must be a section"),
+    ],
+)
+def test_what_is_wrong_with_groups_and_drift_is_told(tmp_path, sections, said):
+    path = tmp_path / "campaign.toml"
+    top, bottom = (sections, "") if sections.startswith("drift") else ("", sections)
+    path.write_text(top + CONDITIONS + bottom, encoding="utf-8")
+    with pytest.raises(FileError, match=said):
+        Campaign.read(path)

@@ -26,7 +26,7 @@ def settable(experiments: Experiments) -> Space:
             found = [row.asked.get(name, row.recorded[name]) for row in rows]
             numbers = [cell for cell in found if isinstance(cell, float)]
             made[name] = replace(parameter, decimals=_decimals(parameter, numbers))
-    return Space(made, constraints=space.constraints)
+    return Space(made, constraints=space.constraints, conditions=space.conditions)
 
 
 def _decimals(parameter: Real, numbers: Sequence[float]) -> int:

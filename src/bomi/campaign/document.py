@@ -16,6 +16,7 @@ from bomi.names import check_method
 from bomi.space import (
     IDENTITY,
     Categorical,
+    Conditions,
     Constraint,
     Integer,
     Linear,
@@ -39,7 +40,7 @@ KINDS = ("terms", "product", "nonzero")  # what a constraint limits
 DIGITS = 100  # decimals that a suggestion may have
 _KEYS = {
     "campaign": (
-        *("objective", "objectives", "parameters", "constraints", "method"),
+        *("objective", "objectives", "parameters", "constraints", "groups", "drift", "method"),
         *("out_of_bounds", "decimal", "unknown", "id", "sheet", "candidates", "replacement"),
         "same_in_batch",
     ),
@@ -49,6 +50,8 @@ _KEYS = {
     "number": ("range", "type", "scale", "step", "decimals", "unit", "default", "blank", "same_within", "role"),
     "category": ("values", "type", "unit", "default", "blank", "same_within", "role", "descriptors"),
     "constraint": ("terms", "product", "nonzero", "min", "max", "equals"),
+    "groups": ("columns",),
+    "drift": ("column",),
 }
 _IN_THE_FILE: dict[str | int, Place] = {"low": ("range", 0), "high": ("range", 1), "log": ("scale",)}
 
@@ -81,11 +84,12 @@ def meaning(document: Mapping[str, Any]) -> Meaning:
     candidates, replacement = whole.text("candidates", ""), _replacement(whole)
     specs = whole.section("parameters")
     parameters, constraints = _parameters(specs), _constraints(whole, list(specs.keys))
+    conditions = _conditions(whole)
     if not specs.keys:
         whole.fault("there is no parameter; each needs a section such as [parameters.temperature]")
     if not faults:
         try:
-            space = Space(parameters, constraints=constraints)
+            space = Space(parameters, constraints=constraints, conditions=conditions)
             return Meaning(
                 space, objectives, method, outside, decimal or None, unknown, identity, sheet or None,
                 candidates or None, replacement, _same(whole, space),
@@ -284,6 +288,23 @@ def _parameter(section: _Section) -> Parameter:
     if kind == "integer":
         return Integer(*bounds, step=1 if step is None else step, **more)
     return Real(*bounds, step=step, **more)
+
+
+def _conditions(whole: _Section) -> Conditions:
+    """The columns that tell of conditions; a section [drift] without a column is for the order of the rows."""
+    groups, drift = whole.section("groups"), whole.section("drift")
+    groups.check_keys("groups")
+    drift.check_keys("drift")
+    if "groups" in whole.keys and not groups.keys.get("columns"):
+        groups.fault('needs columns = ["day", ...], the columns of the groups', "columns")
+    columns = groups.keys.get("columns", [])
+    try:
+        return Conditions(
+            columns if isinstance(columns, list) else [columns], drift.keys.get("column", "drift" in whole.keys)
+        )
+    except SpaceError as error:
+        whole.refuse(error)
+        return Conditions()
 
 
 def _constraints(whole: _Section, parameters: Sequence[str]) -> list[Constraint]:

@@ -189,7 +189,7 @@ def read_library(path: Path, campaign: Campaign, given: Collection[str] = ()) ->
 
 def check(sheet: Sheet, campaign: Campaign) -> Experiments:
     """The sheet, if it fits the campaign."""
-    needed = (*campaign.space.names, *campaign.outcomes, *campaign.space.shared)
+    needed = (*campaign.space.names, *campaign.outcomes, *campaign.space.beside)
     defaults = {name for name, parameter in campaign.space.parameters.items() if parameter.filling is not None}
     problems = [*_header_problems(sheet, needed, defaults), *_width_problems(sheet)]
     reading = readers(sheet, campaign)
@@ -342,7 +342,7 @@ def _where(problem: CellProblem, ids: Mapping[object, str]) -> str:
 def column_names(campaign: Campaign) -> list[str]:
     """The columns that mean something to a campaign."""
     beside = (*(RESERVED + name for name in campaign.space.names), *(name + ERROR for name in campaign.outcomes))
-    return [campaign.id_column, EXCLUDE, *campaign.space.names, *campaign.outcomes, *beside, *campaign.space.shared]
+    return [campaign.id_column, EXCLUDE, *campaign.space.names, *campaign.outcomes, *beside, *campaign.space.beside]
 
 
 def number_columns(campaign: Campaign) -> list[str]:

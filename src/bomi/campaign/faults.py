@@ -37,7 +37,7 @@ def _section(place: Place) -> str:
         return f"{first}.{toml_key(str(rest[0]))}"
     if first == "constraints" and rest:
         return f"{first} {int(rest[0]) + 1}"
-    return str(first) if first in ("objective", "method") else ""
+    return str(first) if first in ("objective", "method", "groups", "drift") else ""
 
 
 class CampaignError(FileError):

@@ -25,15 +25,18 @@ class Ledger:
     experiments: Experiments
     content: bytes
 
-    def append(self, settings: Sequence[Mapping[str, Known]]) -> list[str]:
-        """Add experiments as pending rows, with what was asked beside them; returns their ids."""
+    def append(
+        self, settings: Sequence[Mapping[str, Known]], conditions: Mapping[str, object] | None = None
+    ) -> list[str]:
+        """Add experiments as pending rows, with what was asked beside them; returns their ids. The groups and the time
+        that they were chosen for go into their columns."""
         ids: list[str] = []
 
         def change(content: bytes) -> bytes:
             nonlocal ids
             now = self._now(content)
             ids = _fresh_ids(now, len(settings))
-            return _appended(now, settings, ids)
+            return _appended(now, settings, ids, conditions or {})
 
         storage.update_bytes(self.experiments.sheet.path, change)
         return ids
@@ -86,7 +89,12 @@ def withdraw(path: Path, campaign: Campaign, ids: Sequence[str] = (), numbers: S
         return held.withdraw(ids, numbers)
 
 
-def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]], ids: Sequence[str]) -> bytes:
+def _appended(
+    experiments: Experiments,
+    settings: Sequence[Mapping[str, Known]],
+    ids: Sequence[str],
+    conditions: Mapping[str, object],
+) -> bytes:
     sheet, campaign = experiments.sheet, experiments.campaign
     reading = readers(sheet, campaign)
     marks = reading.marks if sheet.lines is not None else {}
@@ -96,7 +104,9 @@ def _appended(experiments: Experiments, settings: Sequence[Mapping[str, Known]],
         typed = {name: cells.text(setting[name]) if name in setting else "" for name in campaign.space.names}
         typed |= {name: text.replace(".", marks[name].decimal) for name, text in typed.items() if name in marks}
         typed |= {name: f"{text} {units[name]}" for name, text in typed.items() if units.get(name)}
-        rows.append({campaign.id_column: identity, **typed, **{RESERVED + name: text for name, text in typed.items()}})
+        beside = {name: str(value) for name, value in conditions.items()}
+        asked = {RESERVED + name: text for name, text in typed.items()}
+        rows.append({campaign.id_column: identity, **typed, **beside, **asked})
     return sheet.append([*campaign.space.names, *(RESERVED + name for name in campaign.space.names)], rows)
 
 

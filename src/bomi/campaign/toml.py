@@ -49,7 +49,7 @@ class Campaign:
             known = " or ".join(map(repr, OUT_OF_BOUNDS))
             yield Fault(f"out_of_bounds must be {known}, but got {self.out_of_bounds!r}", (("out_of_bounds",),))
         try:
-            check_names(self.objectives, (*self.space.names, *TAKEN), RESERVED)
+            check_names(self.objectives, (*self.space.names, *self.space.conditions.columns, *TAKEN), RESERVED)
         except SpaceError as error:
             yield Fault(str(error), tuple(self._in_the_file(place) for place in error.places))
         for place, text in self._texts():

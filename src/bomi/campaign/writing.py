@@ -8,7 +8,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bomi.data.objectives import Objective
-from bomi.space import IDENTITY, Categorical, Constraint, Integer, Linear, NonZero, Ordinal, Parameter, Real, cells
+from bomi.space import (
+    IDENTITY,
+    Categorical,
+    Conditions,
+    Constraint,
+    Integer,
+    Linear,
+    NonZero,
+    Ordinal,
+    Parameter,
+    Real,
+    cells,
+)
 
 if TYPE_CHECKING:
     from bomi.campaign.toml import Campaign
@@ -35,6 +47,8 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
             lines[-1] += f"  # {notes[name]}"
     for constraint in campaign.space.constraints:
         lines += ["", "[[constraints]]", *_lines(constraint_spec(constraint))]
+    for section, spec in conditions_spec(campaign.space.conditions).items():
+        lines += ["", f"[{section}]" + ("" if spec else "  # by the order of the rows"), *_lines(spec)]
     lines += ["", "[method]", f"name = {toml_value(campaign.method)}"] if campaign.method else [
         "",
         "# [method]",
@@ -110,6 +124,16 @@ def constraint_spec(constraint: Constraint) -> dict[str, Any]:
     weights = constraint.terms if isinstance(constraint, Linear) else constraint.powers
     limits = {name: getattr(constraint, name) for name in ("min", "max", "equals")}
     return {constraint.key: dict(weights), **{name: limit for name, limit in limits.items() if limit is not None}}
+
+
+def conditions_spec(conditions: Conditions) -> dict[str, dict[str, Any]]:
+    """The sections of the conditions, those that there are."""
+    spec: dict[str, dict[str, Any]] = {}
+    if conditions.groups:
+        spec["groups"] = {"columns": list(conditions.groups)}
+    if conditions.drift:
+        spec["drift"] = {"column": conditions.time} if conditions.time else {}
+    return spec
 
 
 def _lines(spec: Mapping[str, Any]) -> list[str]:

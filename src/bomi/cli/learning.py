@@ -183,17 +183,24 @@ def predict(
     setting: Annotated[
         list[str], typer.Argument(metavar="NAME=VALUE...", help="A value for every parameter, such as time=6.")
     ],
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="The group or the time that it is for, such as lot=B; otherwise a new one, now."
+        ),
+    ] = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
 ) -> None:
     """What to expect of a setting of your own, its chance to beat the best row, and what that rests on."""
+    known = read_given(given) or None
     with working("learning from the table"):
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
         asked = workflow.read_setting(study.campaign, setting)
-        found, doubt = workflow.look(study, asked), workflow.doubt(study)
+        found, doubt = workflow.look(study, asked, known), workflow.doubt(study)
     predicted = {one.outcome: one.predicted for one in found}
     what = found[0].predicted if len(found) == 1 else predicted
     if shape is Format.table:

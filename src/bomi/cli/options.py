@@ -32,7 +32,10 @@ Shape = Annotated[Format, typer.Option("--format", help="How to print the result
 Seed = Annotated[int, typer.Option(min=0, help="The same seed and table give the same answer.")]
 Given = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="The value of a parameter that is not to be chosen; once for each."),
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="The value of a parameter that is not to be chosen, or of a group, such as lot=B; once for each.",
+    ),
 ]
 Candidates = Annotated[
     Path | None, typer.Option(metavar="FILE", readable=False, help="A list to choose from, with the table's columns.")

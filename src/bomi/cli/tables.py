@@ -159,14 +159,14 @@ def _suspects(table: Path, campaign: Path | None) -> list[dict[str, Any]]:
 
 def _checked(table: Path, path: Path) -> tuple[Summary, str, list[str], list[str]]:
     """What a table holds, how it is written, and what to tell of it: the table itself is not kept any longer."""
-    from bomi.campaign import Campaign, blanks, read_experiments, summarize
+    from bomi.campaign import Campaign, blanks, conditions, read_experiments, summarize
     from bomi.campaign.doubts import doubts
     from bomi.campaign.storage import company
 
     experiments = read_experiments(table, Campaign.read(path))
     sheet = experiments.sheet
     found = [*company(table), *doubts(experiments)]
-    told = [*sheet.notes, *map(str, experiments.echoes), *blanks.notes(experiments)]
+    told = [*sheet.notes, *map(str, experiments.echoes), *blanks.notes(experiments), *conditions.notes(experiments)]
     return summarize(experiments), sheet.written, told, found
 
 

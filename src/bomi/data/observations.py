@@ -210,7 +210,7 @@ class Observations:
                 table[RESERVED + name] = [row.asked.get(name) for row in self.rows]
         if any(row.excluded for row in self.rows):
             table[EXCLUDE] = [True if row.excluded else None for row in self.rows]
-        for name in dict.fromkeys(name for row in self.rows for name in row.extra):
+        for name in dict.fromkeys((*self.space.conditions.columns, *(name for row in self.rows for name in row.extra))):
             table[name] = [row.extra.get(name) for row in self.rows]
         return table
 

@@ -17,6 +17,7 @@ from bomi.errors import CellError, CellProblem, TableError, shown
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Array, Integer, Parameter, Real, Space, cells, typed
 from bomi.space.cells import Cell, Censored, Interval, Known, Normal
 from bomi.space.numbers import LARGEST, limit, unwrapped
+from bomi.space.times import day_first, read_time
 from bomi.space.typed import STRICT
 
 SHOWN_PROBLEMS = 20
@@ -183,7 +184,8 @@ def read_columns(
     error_names = {name + ERROR: name for name in objectives}
     expected = {*space.names, *objectives, *TAKEN, *asked_names, *error_names}
     unexpected = [name for name in columns if name not in expected]
-    missing = [name for name in (*space.names, *objectives) if name not in columns and default_of(space, name) is None]
+    needed = (*space.names, *objectives, *space.conditions.columns)
+    missing = [name for name in needed if name not in columns and default_of(space, name) is None]
     if missing:
         beside = f"; unexpected columns: {', '.join(map(repr, unexpected))}" if unexpected else ""
         raise TableError(f"the table lacks {', '.join(map(repr, missing))}{beside}")
@@ -284,6 +286,9 @@ def read_columns(
             problems.append(
                 CellProblem(labels[i], name, "the experiment failed in one outcome; this one must be blank too")
             )
+    if (time := space.conditions.time) is not None:
+        first = day_first(columns[time])
+        column(time, lambda value: read_time(value, day_first=first))
     excluded = column(EXCLUDE, read_exclude) if EXCLUDE in columns else [False] * count
     ids = column(IDENTITY, read_id) if IDENTITY in columns else [None] * count
     seen: dict[str, object] = {}
@@ -394,8 +399,15 @@ def read_given(space: Space, given: object) -> dict[str, Known]:
         return {}
     if not isinstance(given, Mapping):
         raise TableError(f"`given` must be a mapping of parameter to value, but got {shown(given)}")
+    given = {name: value for name, value in given.items() if name not in space.conditions.columns}
     check_parameters(space, given, "`given`")
     return _read_values(space, given, "`given`")
+
+
+def given_conditions(space: Space, given: object) -> dict[str, object]:
+    """The conditions among what is given: the lot, the day."""
+    named = given if isinstance(given, Mapping) else {}
+    return {name: named[name] for name in space.conditions.columns if name in named}
 
 
 def read_names(space: Space, names: object) -> tuple[str, ...]:
@@ -487,7 +499,7 @@ def check_parameters(space: Space, named: Mapping[Any, object], what: str) -> No
     """Refuse names that no parameter has."""
     unknown = [name for name in named if not isinstance(name, str) or name not in space.parameters]
     if unknown:
-        absent = [name for name in space.names if name not in named]
+        absent = [name for name in (*space.names, *space.conditions.columns) if name not in named]
         near = difflib.get_close_matches(unknown[0], absent, n=1) if isinstance(unknown[0], str) else []
         hint = f"did you mean {near[0]!r}?" if near else f"the parameters are {', '.join(space.names)}"
         raise TableError(f"{what} names no parameter: {', '.join(map(shown, unknown))}; {hint}")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from bomi.data.conditions import check_condition
 from bomi.data.observations import Observations, Row
 from bomi.data.reading import (
     check_parameters,
@@ -56,7 +57,7 @@ def told(
         raise TableError("a failed experiment has no outcome: tell(experiment, failed=True)")
     if outcome is ... and not failed:
         raise TableError("an experiment is told with its outcome: tell(experiment, outcome), or failed=True")
-    changed = _read_actual(observations.space, actual, keep)
+    changed, beside = _read_actual(observations.space, actual, keep)
     failed = failed or is_failed(outcome)
     found = {} if failed else _numbers(observations, outcome, _read_outcome, "outcome")
     row = Row(
@@ -65,6 +66,7 @@ def told(
         errors=_known(_numbers(observations, sd, read_error, "sd")),
         failed=failed,
         censored={name: one for name, one in found.items() if isinstance(one, Censored)},
+        extra=beside,
     )
     if suggested is None:
         return observations.add([_own(observations, experiment, row, changed, keep)])
@@ -83,8 +85,8 @@ def corrected(
 ) -> Observations:
     """With another outcome, other inputs or another standard error of a row; what is not named stays as it was."""
     keep, old = _keeps_outside(out_of_bounds), observations.rows[place]
-    changed = _read_actual(observations.space, actual, keep)
-    if outcome is ... and not changed and sd is ... and failed is None:
+    changed, beside = _read_actual(observations.space, actual, keep)
+    if outcome is ... and not changed and not beside and sd is ... and failed is None:
         raise TableError("there is nothing to correct: name the outcome, sd, failed or the actual inputs")
     failed = old.failed if failed is None else _flag("failed", failed)
     if outcome is not ... and is_failed(outcome):
@@ -101,8 +103,10 @@ def corrected(
         _update(errors, _numbers(observations, sd, read_error, "sd"))
     if failed:
         outcomes, errors, censored = {}, {}, {}
-    recorded = {**old.recorded, **changed}
-    row = replace(old, recorded=recorded, outcomes=outcomes, errors=errors, failed=failed, censored=censored)
+    recorded, extra = {**old.recorded, **changed}, {**old.extra, **beside}
+    row = replace(
+        old, recorded=recorded, outcomes=outcomes, errors=errors, failed=failed, censored=censored, extra=extra
+    )
     return observations.put(place, row)
 
 
@@ -167,14 +171,20 @@ def _flag(name: str, value: object) -> bool:
     return held
 
 
-def _read_actual(space: Space, actual: object, keep: bool) -> dict[str, Cell]:
-    """What differed from what was asked."""
+def _read_actual(space: Space, actual: object, keep: bool) -> tuple[dict[str, Cell], dict[str, object]]:
+    """What differed from what was asked, and the conditions beside it: the day, the lot."""
     if actual is None:
-        return {}
+        return {}, {}
     if not isinstance(actual, Mapping):
         raise SuggestionError(f"`actual` must be a mapping of parameter to value, but got {shown(actual)}")
+    beside = {
+        name: check_condition(space.conditions, name, actual[name])
+        for name in space.conditions.columns
+        if name in actual
+    }
+    actual = {name: cell for name, cell in actual.items() if name not in beside}
     check_parameters(space, actual, "`actual`")
-    return {name: _cell(space, name, cell, keep) for name, cell in actual.items()}
+    return {name: _cell(space, name, cell, keep) for name, cell in actual.items()}, beside
 
 
 def _read_outcome(value: object) -> float | Censored | None:
@@ -220,8 +230,10 @@ def _own(
 ) -> Row:
     """The row of an experiment that nobody suggested."""
     space = observations.space
-    groups = {name: experiment[name] for name in space.shared if name in experiment}
-    experiment = {name: value for name, value in experiment.items() if name not in groups}
+    beside = {
+        name: check_condition(space.conditions, name, experiment[name]) for name in space.beside if name in experiment
+    }
+    experiment = {name: value for name, value in experiment.items() if name not in beside}
     check_parameters(space, experiment, "the experiment")
     known = {name: p.filling for name, p in space.parameters.items() if p.filling is not None}
     experiment = {**dict.fromkeys(space.measured), **known, **experiment}  # what was not measured or varied then
@@ -230,7 +242,8 @@ def _own(
         raise TableError(f"the experiment lacks {', '.join(map(repr, missing))}")
     recorded = {name: _cell(space, name, experiment[name], keep) for name in space.names}
     asked = {name: cell for name, cell in recorded.items() if changed and isinstance(cell, Known)}
-    return replace(row, recorded={**recorded, **changed}, asked=asked, id=observations.fresh_id(), extra=groups)
+    extra = {**beside, **row.extra}
+    return replace(row, recorded={**recorded, **changed}, asked=asked, id=observations.fresh_id(), extra=extra)
 
 
 def _answer(

@@ -24,6 +24,7 @@ class Completed:
     errors: Tensor | None = None  # like the targets: known variances
     transforms: tuple[Transform, ...] = (Transform(),)  # of each outcome
     aims: tuple[float | None, ...] = (None,)  # of each outcome, on the same scale
+    conditions: Tensor | None = None  # (n, e) those that the rows were made under, if any are told
 
     def of(self, outcome: int) -> Self:
         """The worlds of one outcome: of the rows that have it."""
@@ -37,7 +38,15 @@ class Completed:
             errors=None if self.errors is None else torch.atleast_2d(self.errors)[outcome, known],
             transforms=self.transforms[outcome : outcome + 1],
             aims=self.aims[outcome : outcome + 1],
+            conditions=None if self.conditions is None else self.conditions[known],
         )
+
+    @property
+    def located(self) -> Tensor:
+        """The inputs with their conditions beside them.  (Q, n, d + e)"""
+        if self.conditions is None:
+            return self.inputs
+        return torch.cat([self.inputs, self.conditions.expand(len(self.inputs), -1, -1)], -1)
 
     def select(self, worlds: Tensor) -> Self:
         """Some of the worlds, each as often as it is named.  worlds: (W,)"""

@@ -55,6 +55,7 @@ class Table:
     groups: Tensor | None = None  # (n, p) of a gap that shares its value with others: their number; -1 for others
     bounds: tuple[Ends, ...] = ()  # of each outcome, as told: between which it lies by its nature; none: anywhere
     drawn: Tensor | None = None  # (m Q, n) the targets of each world, where it has drawn those that are censored
+    conditions: Tensor | None = None  # (n, e) codes of the groups of each row, and its time; None where none are told
 
     @classmethod
     def of(
@@ -69,6 +70,7 @@ class Table:
         keys: Sequence[int] | None = None,
         limits: Tensor | None = None,
         bounds: tuple[Ends, ...] = (),
+        conditions: Tensor | None = None,
     ) -> Table:
         """The rows' inputs beside their targets."""
         inputs = np.full((len(rows), space.dim), np.nan)
@@ -99,6 +101,7 @@ class Table:
             limits,
             groups,
             bounds,
+            conditions=conditions,
         )
 
     def __len__(self) -> int:
@@ -145,6 +148,13 @@ class Table:
         )
         return torch.where(self.groups >= 0, first[self.groups.clamp_min(0)], own)
 
+    def located(self, inputs: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Inputs of the rows, or of some, with their conditions beside them.  (..., n, d) -> (..., n, d + e)"""
+        if self.conditions is None:
+            return inputs
+        own = self.conditions if rows is None else self.conditions[rows]
+        return torch.cat([inputs, own.to(inputs).expand(*inputs.shape[:-1], -1)], -1)
+
     def select(self, rows: Tensor) -> Table:
         """Some of the rows.  rows: (n,) bool"""
         place = torch.cumsum(rows, 0) - 1
@@ -158,6 +168,7 @@ class Table:
             limits=None if self.limits is None else self.limits[..., rows],
             groups=None if self.groups is None else self.groups[rows],
             drawn=None if self.drawn is None else self.drawn[:, rows],
+            conditions=None if self.conditions is None else self.conditions[rows],
             keys=tuple(key for key, kept in zip(self.keys, rows.tolist(), strict=True) if kept) if self.keys else (),
         )
 

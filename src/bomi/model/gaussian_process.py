@@ -102,6 +102,14 @@ class GaussianProcess(Model):
         """Posterior mean of f at each world's own rows: y - (noise + errors) alpha.  (Q, n)"""
         return (self.targets - self.variances * self.alpha).cpu()
 
+    def fitted_now(self) -> Tensor:
+        """The same, were the rows made now.  (Q, n)"""
+        return self.fitted()
+
+    def under(self, now: Tensor) -> GaussianProcess:
+        """The same, asked about places under other conditions.  (e,)"""
+        return self
+
     def leave_one_out(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the targets of some rows, noise included, given all others.  (R,) -> (Q, R), (Q, R)
 
@@ -119,7 +127,8 @@ class GaussianProcess(Model):
 
         rows: (R,), points: (Q, R, d) -> (Q, R), (Q, R)
         """
-        x, at = self._place(points), rows.to(self.inputs.device)
+        at = rows.to(self.inputs.device)
+        x = self._place_rows(points, at)
         k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, R)
         half = torch.linalg.solve_triangular(self.L, k, upper=False)
         u = torch.linalg.solve_triangular(self.L.mT, half, upper=True)[:, at].diagonal(dim1=-2, dim2=-1)  # (Q, R)
@@ -166,11 +175,12 @@ class GaussianProcess(Model):
         covariance = (covariance + torch.diag_embed(jitter)).movedim(0, -3)
         return GPyTorchPosterior(MultivariateNormal(mean.movedim(0, -2).to(X.device), covariance.to(X.device)))
 
-    def condition_on(self, points: Tensor) -> GaussianProcess:
+    def condition_on(self, points: Tensor, noise: float | None = None) -> GaussianProcess:
         """As if the points had been tried and each world had been right about them.
 
         The mean stays, the variance shrinks: pending points are not asked for again
-        (Desautels, Krause, Burdick 2014).  points: (m, d) or (Q, m, d)
+        (Desautels, Krause, Burdick 2014).  points: (m, d) or (Q, m, d); noise: of these trials, the world's own if none
+        is given
 
         Nothing is factorized anew: with k = k(X, x) the factor grows by the rows [(L^-1 k)^T, R], R R^T = k(x, x) +
         noise - k^T K^-1 k, and a target that is the mean itself adds a 0 to alpha.
@@ -180,7 +190,8 @@ class GaussianProcess(Model):
             k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
             half = torch.linalg.solve_triangular(self.L, k, upper=False)
             rest = cross(self.kernel, self.theta, x, x) - half.mT @ half
-            rest.diagonal(dim1=-2, dim2=-1).add_(self.noise.exp()[:, None])
+            variance = self.noise.exp()[:, None] if noise is None else torch.full_like(self.noise[:, None], noise)
+            rest.diagonal(dim1=-2, dim2=-1).add_(variance)
             beside = torch.zeros_like(half)
             grown = torch.cat([torch.cat([self.L, half.mT], 1), torch.cat([beside, robust_cholesky(rest)], 1)], 2)
         more = copy.copy(self)
@@ -188,9 +199,14 @@ class GaussianProcess(Model):
         mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
         more.targets = torch.cat([self.targets, mean], -1)
         more.alpha = torch.cat([self.alpha, torch.zeros_like(mean)], -1)
-        if self.variances.shape[-1] > 1:
-            more.variances = torch.cat([self.variances, self.noise.exp()[:, None].expand_as(mean)], -1)
+        if self.variances.shape[-1] > 1 or noise is not None:
+            each = self.variances.expand_as(self.targets)
+            more.variances = torch.cat([each, variance.expand_as(mean)], -1)
         return more
+
+    def _place_rows(self, points: Tensor, rows: Tensor) -> Tensor:
+        """Points as the kernel takes them, each for one of the rows.  (Q, R, d)"""
+        return self._place(points)
 
     def _place(self, points: Tensor) -> Tensor:
         """The points as the kernel takes them, where it computes."""

@@ -301,10 +301,10 @@ class AdditiveMatern:
 
             return torch.cat([covariance for covariance, _ in parts], -1), pullbacks
         scale, weight, alone, together = self._parts(theta, distances.ndim)
-        rise, bend, additive = _risen(distances * alone)
+        rise, bend, additive = risen(distances * alone)
         additive, rise = additive.mean(1), rise.mul_(bend)
         each = (distances * together).square_()
-        rise_joint, _, joint = _risen(each.sum(1).sqrt_())
+        rise_joint, _, joint = risen(each.sum(1).sqrt_())
 
         def pullback(weights: Tensor) -> Tensor:
             total = weights.flatten(1)
@@ -336,8 +336,8 @@ class AdditiveMatern:
         """
         distances = self._distances(differences.abs())
         scale, weight, alone, together = self._parts(theta, distances.ndim)
-        rise, _, additive = _risen(distances * alone)
-        rise_joint, _, joint = _risen((distances * together).square_().sum(1).sqrt_())
+        rise, _, additive = risen(distances * alone)
+        rise_joint, _, joint = risen((distances * together).square_().sum(1).sqrt_())
 
         def pullback(weights: Tensor) -> Tensor:
             steep = rise * ((scale * weight).unsqueeze(1) * alone.square() / (3 * self.parameters))
@@ -441,7 +441,7 @@ def matern(a: Tensor) -> Tensor:
     return rise.mul_(a.neg_().exp_())
 
 
-def _risen(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def risen(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(1 + a) exp(-a), a^2 / 3 and Matern-5/2 of a = sqrt(5) r, which it overwrites."""
     decay = torch.exp(-a)
     rise = (a + 1).mul_(decay)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from bomi.errors import MethodError, check_choice
 from bomi.impute.completed import Completed, Explained, UncertainInputs
 from bomi.model import fitting
-from bomi.model.gaussian_process import GaussianProcess, with_hyper
+from bomi.model.conditions import kernel_under, process_of
+from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.kernels import AdditiveMatern, Kernel, SquaredExponential
 from bomi.model.uncertain_inputs import DensityInputs, fit_uncertain
 from bomi.space import Space
@@ -37,8 +39,7 @@ class PlainGP:
 
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """The processes with their hyper-parameters."""
-        find = fitting.FITS[self.fit]
-        return find(completed.inputs, completed.targets, kernel=self.kernel, errors=completed.errors)
+        return _fitted(completed, kernel_under(self.kernel, space, completed.conditions), fitting.FITS[self.fit])
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,20 @@ class AdditiveGP:
 
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
         """The hyper-parameters that the worlds bring, or else the most probable ones."""
-        kernel = AdditiveMatern.over(space)
-        inputs, targets, errors = completed.inputs, completed.targets, completed.errors
-        if isinstance(completed, Explained):
-            drawn = targets if completed.drawn is None else completed.drawn
-            return with_hyper(inputs, drawn, completed.hyper, kernel=kernel, errors=errors)
-        return fitting.fit(inputs, targets, kernel=kernel, errors=errors)
+        kernel = kernel_under(AdditiveMatern.over(space), space, completed.conditions)
+        if not isinstance(completed, Explained):
+            return _fitted(completed, kernel, fitting.fit)
+        drawn = completed.targets if completed.drawn is None else completed.drawn
+        return process_of(completed.located, drawn, completed.hyper, kernel=kernel, errors=completed.errors)
+
+
+def _fitted(completed: Completed, kernel: Kernel, find: Callable[..., GaussianProcess]) -> GaussianProcess:
+    """With the hyper-parameters that a search finds."""
+    inputs, targets, errors = completed.located, completed.targets, completed.errors
+    model = find(inputs, targets, kernel=kernel, errors=errors)
+    if completed.conditions is None:
+        return model
+    return process_of(inputs, targets, model.hyper, kernel=kernel, errors=errors)
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,8 @@ class DistributionGP:
         """The process with its hyper-parameters."""
         if not isinstance(completed, UncertainInputs):
             raise MethodError("a surrogate over distributions needs an imputer that gives variances")
+        if completed.conditions is not None:
+            raise MethodError("a surrogate over distributions learns no offsets of groups and no drift")
         find = fitting.FITS[self.fit]
         if self.over == "density":
             return DensityInputs(completed.inputs, completed.targets, errors=completed.errors, find=find)

@@ -104,10 +104,11 @@ def _drawn(
     codes = worlds[:, None, rows].repeat(1, 2 * CANDIDATES, 1, 1)  # (Q, S, R, p)
     row, slot = priors.used.nonzero().unbind(-1)
     codes[:, :, row, priors.parameter[row, slot]] = values[:, :, row, slot]
+    own = rows.nonzero()[:, 0]
     drawn = []
     for part in range(0, R, BLOCK):
         block = codes[:, :, part : part + BLOCK]
-        x = from_codes(table, block)  # (Q, S, B, d)
+        x = table.located(from_codes(table, block), own[part : part + BLOCK])  # (Q, S, B, d), with their conditions
         weight = x.new_zeros(x.shape[:3])
         for j, model in enumerate(models):
             with torch.no_grad():

@@ -33,7 +33,7 @@ def draw_hyper(table: Table, inputs: Tensor, hyper: Tensor, rng: torch.Generator
         if part.inputs.shape[1] > table.swept:
             found.append(part.hyper)
             continue
-        pairs = Pairs(kernel, part.inputs, part.errors)
+        pairs = Pairs(kernel, part.located, part.errors)
         targets = part.targets if part.drawn is None else part.drawn
         found.append(fitting.draw_hyper(pairs, targets, part.hyper, rng, count=count))
     return torch.cat(found)
@@ -42,17 +42,20 @@ def draw_hyper(table: Table, inputs: Tensor, hyper: Tensor, rng: torch.Generator
 def start_hyper(table: Table, inputs: Tensor, worlds: int, rng: torch.Generator) -> Tensor:
     """From nothing, for so many worlds, each a draw of its own.  inputs: (1, n, d)"""
     kernel = kernel_of(table)
+    completed = Completed(inputs, table.targets, errors=table.errors, conditions=table.conditions)
     return torch.cat(
         [
-            fitting.draw_starts(Pairs(kernel, part.inputs, part.errors), part.targets, worlds, rng)
-            for part in _each(table, Completed(inputs, table.targets, errors=table.errors).to(_device(table)))
+            fitting.draw_starts(Pairs(kernel, part.located, part.errors), part.targets, worlds, rng)
+            for part in _each(table, completed.to(_device(table)))
         ]
     )
 
 
 def explained(table: Table, inputs: Tensor, hyper: Tensor) -> Explained:
     """The worlds with what explains them, on the table's own scale."""
-    return Explained(inputs, table.targets, errors=table.errors, hyper=hyper, drawn=table.drawn)
+    return Explained(
+        inputs, table.targets, errors=table.errors, conditions=table.conditions, hyper=hyper, drawn=table.drawn
+    )
 
 
 Worlds = TypeVar("Worlds", bound=Completed)

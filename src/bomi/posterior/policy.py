@@ -26,7 +26,8 @@ def choose_transforms(table: Table, worlds: Tensor | None = None) -> tuple[Trans
     for outcomes, aim, ends, wrong in zip(table.outcomes, table.aims, table.ranges, table.wrong, strict=True):
         known = ~outcomes.isnan() & ~wrong
         told = outcomes[known], aim, inputs[known], table.space
-        found.append(choose_transform(*told, keep_upper_tail=table.stalled, ends=ends))
+        conditions = None if table.conditions is None else table.conditions[known]
+        found.append(choose_transform(*told, conditions=conditions, keep_upper_tail=table.stalled, ends=ends))
     return tuple(found)
 
 

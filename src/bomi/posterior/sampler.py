@@ -10,7 +10,7 @@ fresh draws from the prior for s = 1.
 
     codes  (Q, n, p)   the worlds: numbers in [0, 1], categories as indices
     P      (Q, n, n)   K^-1; with q = P_i / P_ii, the inverse without row i is P - P_i q^T: its row i is zero
-    k      (Q, S, n)   covariance of the candidates with all rows
+    k      (Q, S, n)   covariance of the candidates with all rows, with what their conditions add to it
 
 After the move, u = P_-i k and v = u - e_i: P' = P_-i + v v^T / (k_ii + noise - k^T u). No Cholesky in the loop.
 
@@ -29,8 +29,9 @@ import torch
 from torch import Tensor
 
 from bomi.impute.table import Table
+from bomi.model.conditions import UnderConditions, kernel_under
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, cross
+from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, Kernel, cross
 from bomi.posterior.constrained import Constrained
 from bomi.posterior.priors import GapPriors, gap_priors
 from bomi.posterior.tied import draw_shared, follow
@@ -46,9 +47,9 @@ def prior_of(table: Table, known: Tensor, worlds: int) -> GapPriors:
     return Constrained(table, priors).free_pivots(priors) if table.space.constraints else priors
 
 
-def kernel_of(table: Table) -> AdditiveMatern:
-    """The kernel over a table's space."""
-    return AdditiveMatern.over(table.space)
+def kernel_of(table: Table) -> Kernel:
+    """The kernel over a table's space, and over the conditions of its rows."""
+    return kernel_under(AdditiveMatern.over(table.space), table.space, table.conditions)
 
 
 def by_world(values: Tensor, worlds: int) -> Tensor:
@@ -87,7 +88,11 @@ def sweep(
         candidates[:, 0], weights[:, 0] = values, weights[:, 0].clamp_min(-1e9)  # the current ones are always there
         luck = luck + weights
     categories = torch.tensor([isinstance(p, Categorical) for p in table.space.parameters.values()])
-    metric = AdditiveCandidates(hyper[:, :-1], categories, table.space.described)
+    kernel, theta, terms = kernel_of(table), hyper[:, :-1], None
+    if isinstance(kernel, UnderConditions) and table.conditions is not None:  # these are the same whatever is drawn
+        terms = kernel.between_conditions(theta, table.conditions)  # (m Q, n, n)
+        theta = kernel.of_inputs(theta)
+    metric = AdditiveCandidates(theta, categories, table.space.described)
     noise = hyper[:, -1:].exp().expand(-1, len(table))  # (m Q, n)
     if table.errors is not None:
         noise = noise + by_world(torch.atleast_2d(table.errors), Q)
@@ -110,6 +115,9 @@ def sweep(
                 evidence += weight[:, 1:].logsumexp(-1)
             continue
         k = metric.covariances(worlds, i, slots, tried.repeat(len(outcomes), 1, 1) if several else tried)  # (m Q, S, n)
+        prior = metric.scale
+        if terms is not None:
+            k, prior = k.add_(terms[:, i, None]), prior + terms[:, i, i]
         column = P[:, :, i]
         own = column[:, i]
         inverse = torch.where(own > 0, 1 / own, 0.0)  # a row not yet among them has nothing to take out
@@ -118,7 +126,7 @@ def sweep(
         mean = (kP @ y.unsqueeze(-1)).squeeze(-1) - along * (inverse * (column * y).sum(-1))[:, None]
         explained = k.mul_(kP).sum(-1) - along.square() * inverse[:, None]
         own_noise = noise[:, i, None]
-        variance = (metric.scale[:, None] + own_noise - explained).clamp_min(0.1 * own_noise)
+        variance = (prior[:, None] + own_noise - explained).clamp_min(0.1 * own_noise)
         weight = -0.5 * ((y[:, i, None] - mean).square() / variance + variance.log())
         if several or not all(has[i]):
             known = torch.tensor(has[i])
@@ -233,7 +241,7 @@ def inverse_of(table: Table, hyper: Tensor, inputs: Tensor, *, only: Tensor | No
     for j, (own, has) in enumerate(zip(hyper.chunk(len(table.outcomes)), ~table.outcomes.isnan(), strict=True)):
         rows = has if only is None else has & only
         whole = bool(rows.all())
-        part = inputs if whole else inputs[:, rows]
+        part = table.located(inputs) if whole else table.located(inputs[:, rows], rows)
         with torch.no_grad():
             K = cross(kernel, own[:, :-1], part, part)
         K.diagonal(dim1=-2, dim2=-1).add_(own[:, -1:].exp() if errors is None else own[:, -1:].exp() + errors[j, rows])

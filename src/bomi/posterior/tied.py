@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from bomi.impute.table import Table
+from bomi.model.conditions import kernel_under
 from bomi.model.gaussian_process import robust_cholesky
 from bomi.model.kernels import AdditiveMatern, cross
 from bomi.posterior.codes import from_codes
@@ -56,8 +57,8 @@ def draw_shared(
     part = codes[:, None, rows].repeat(1, S, 1, 1)  # (Q, S, m, p)
     for slot, j in enumerate(slots.tolist()):
         part[:, :, leaders[rows, j] == row, j] = tried[:, :, slot, None]
-    x, others = from_codes(table, part), from_codes(table, codes)
-    kernel = AdditiveMatern.over(table.space)
+    x, others = table.located(from_codes(table, part), rows), table.located(from_codes(table, codes))
+    kernel = kernel_under(AdditiveMatern.over(table.space), table.space, table.conditions)
     weight, moves = torch.zeros_like(luck), []
     parts = zip(P.chunk(len(P) // Q), y.chunk(len(P) // Q), noise.chunk(len(P) // Q), hyper.chunk(len(P) // Q),
                 ~table.outcomes.isnan(), strict=True)  # fmt: skip

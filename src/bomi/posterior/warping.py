@@ -27,6 +27,7 @@ from torch import Tensor
 
 from bomi.impute.table import LARGE
 from bomi.impute.transform import ANYWHERE, BEST, MIDDLE, RANGE, Ends, Transform, span_or_size
+from bomi.model.conditions import kernel_under
 from bomi.model.fitting import STARTING_NOISES, Pairs, grid
 from bomi.model.kernels import AdditiveMatern, Kernel
 from bomi.space import Space
@@ -45,13 +46,14 @@ def choose_transform(
     inputs: Tensor,
     space: Space,
     *,
+    conditions: Tensor | None = None,
     keep_upper_tail: bool = False,
     ends: Ends = ANYWHERE,
 ) -> Transform:
     """To mean 0 and standard deviation 1, heavy tails drawn in; constant outcomes to 0.
 
-    outcomes: (n,), inputs: (n, d); rows with NaN have no place and no say. Where an aim is wanted the outcomes are
-    warped around it, to both sides alike: what is nearer to it stays nearer.
+    outcomes: (n,), inputs: (n, d), conditions: (n, e); rows with NaN have no place and no say. Where an aim is wanted
+    the outcomes are warped around it, to both sides alike: what is nearer to it stays nearer.
 
     keep_upper_tail: drawn in, the best rows look like many others, and the search turns away from where a better one is
     likely. ends: between which outcomes lie by their nature, larger is better.
@@ -63,7 +65,8 @@ def choose_transform(
     if len(choices) == 1 or len(placed) < 2:
         return choices[0]
     some = placed[torch.linspace(0, len(placed) - 1, min(len(placed), LARGE)).round().long()]
-    kernel = AdditiveMatern.over(space)
+    kernel = kernel_under(AdditiveMatern.over(space), space, conditions)
+    inputs = inputs if conditions is None else torch.cat([inputs, conditions], -1)
     evidence = log_evidence(choices, outcomes[some], inputs[some], kernel)  # (N, c)
     best = evidence.amax(0)
     explained = best >= best.max() - SLACK

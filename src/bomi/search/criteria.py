@@ -113,7 +113,7 @@ class LimitedImprovement(ExpectedImprovement):
     def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
         """log (EI_q prod_j P(y_j <= aim_j)), in each world.  -> (Q, m)"""
         split = len(outlook.models) - self.limits
-        rows = outlook.models[0].inputs  # (Q, r, d)
+        rows = outlook.models[0].places  # (Q, r, d)
         with torch.no_grad():
             means = torch.stack([model.moments(rows)[0] for model in outlook.models], -1)  # (Q, r, J)
         merits = torch.stack([acquisition.merit(means[..., j], outlook.aims[j]) for j in range(split)], -1)

@@ -94,7 +94,7 @@ class Outlook:
         """With what the models expect at the rows tried.  rows: (Q, r, d)"""
         tried = [
             # A single outcome is known at all of its rows: nothing to compute.
-            model.fitted() if len(models) == 1 else model.moments(rows)[0]
+            model.fitted_now() if len(models) == 1 else model.moments(rows)[0]
             for model in models
         ]
         return cls(tuple(models), tuple(aims), _merits(tried, aims), success)

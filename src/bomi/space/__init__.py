@@ -1,5 +1,6 @@
 """Parameters, what is known of their values, constraints on them, and the map to and from the unit cube."""
 
+from bomi.space.conditions import Conditions
 from bomi.space.linear import Linear
 from bomi.space.nonzero import NonZero
 from bomi.space.parameters import (
@@ -28,6 +29,7 @@ __all__ = [
     "UNKNOWN",
     "Array",
     "Categorical",
+    "Conditions",
     "Constraint",
     "Integer",
     "Linear",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bomi.errors import SpaceError, shown
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
+from bomi.space.conditions import Conditions
 from bomi.space.descriptors import Descriptors
 from bomi.space.linear import Linear
 from bomi.space.nonzero import NonZero
@@ -58,7 +59,13 @@ class Space:
     array([0.25, 0.  , 1.  ])
     """
 
-    def __init__(self, parameters: Mapping[str, Any], *, constraints: Sequence[Constraint] = ()) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        constraints: Sequence[Constraint] = (),
+        conditions: Conditions = Conditions(),  # noqa: B008  # frozen, so one instance serves all
+    ) -> None:
         if not isinstance(parameters, Mapping) or not parameters:
             raise SpaceError(f"a space needs a mapping of name to parameter, but got {shown(parameters)}")
         for name in parameters:
@@ -77,6 +84,14 @@ class Space:
                 ("constraints",),
             )
         self.constraints = tuple(constraints)
+        self.conditions = conditions
+        for name in conditions.columns:
+            if name in made or name in TAKEN or name.startswith(RESERVED):
+                raise SpaceError(
+                    f"{name!r} cannot be a column of groups or of the time: it is "
+                    + ("a parameter" if name in made else "a name that bomi uses"),
+                    ("groups", "columns") if name in conditions.groups else ("drift", "column"),
+                )
         if len(self.measured) == len(made):
             raise SpaceError("every parameter is measured: nothing can be set", ("parameters",))
         if self.polytope is not None:
@@ -90,17 +105,23 @@ class Space:
             isinstance(other, Space)
             and list(self.parameters.items()) == list(other.parameters.items())
             and self.constraints == other.constraints
+            and self.conditions == other.conditions
         )
 
     def __hash__(self) -> int:
-        return hash((tuple(self.parameters.items()), self.constraints))
+        return hash((tuple(self.parameters.items()), self.constraints, self.conditions))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (dict(self.parameters), self.constraints)
+        return _made, (dict(self.parameters), self.constraints, self.conditions)
 
     def __repr__(self) -> str:
         beside = f", constraints={list(self.constraints)!r}" if self.constraints else ""
+        beside += f", conditions={self.conditions!r}" if self.conditions else ""
         return f"Space({dict(self.parameters)!r}{beside})"
+
+    def under(self, conditions: Conditions) -> Space:
+        """The same parameters with other columns that tell of conditions."""
+        return Space(self.parameters, constraints=self.constraints, conditions=conditions)
 
     @cached_property
     def measured(self) -> tuple[str, ...]:
@@ -108,10 +129,10 @@ class Space:
         return tuple(name for name, parameter in self.parameters.items() if parameter.measured)
 
     @cached_property
-    def shared(self) -> tuple[str, ...]:
-        """The columns beside the parameters that name groups of rows with one value."""
-        named = dict.fromkeys(one.same_within for one in self.parameters.values() if one.same_within is not None)
-        return tuple(name for name in named if name not in self.parameters)
+    def beside(self) -> tuple[str, ...]:
+        """The columns beside the parameters that are read: those of rows that share a value, and of conditions."""
+        named = [one.same_within for one in self.parameters.values() if one.same_within is not None]
+        return tuple(name for name in dict.fromkeys((*named, *self.conditions.columns)) if name not in self.parameters)
 
     @cached_property
     def columns(self) -> tuple[slice, ...]:
@@ -343,9 +364,13 @@ class Space:
         return tidy if fine and not self.broken(tidy) else exact
 
 
-def _made(parameters: Mapping[str, Parameter], constraints: Sequence[Constraint]) -> Space:
+def _made(
+    parameters: Mapping[str, Parameter],
+    constraints: Sequence[Constraint],
+    conditions: Conditions = Conditions(),  # noqa: B008
+) -> Space:
     """A space from its pickle."""
-    return Space(parameters, constraints=constraints)
+    return Space(parameters, constraints=constraints, conditions=conditions)
 
 
 def _room(parameter: Parameter, value: Known) -> float:

@@ -70,6 +70,7 @@ class ProgressView(View):
         else:
             self.trade_offs(found.recommended)
         self.equipment()
+        self.conditions()
         if len(outcomes) > 1:
             with theme.block("line"):
                 ui.label("Below:").classes("soft")
@@ -116,6 +117,16 @@ class ProgressView(View):
             for said in self.found.equipment:
                 ui.label(theme.sentence(said))
             ui.label("Suggestions and the recommended setting allow for it.").classes("soft small")
+
+    def conditions(self) -> None:
+        """What days, lots or time change, whatever is set."""
+        if not self.found.conditions:
+            return
+        with theme.sheet():
+            theme.heading("Groups and drift")
+            for said in self.found.conditions:
+                ui.label(theme.sentence(said))
+            ui.label("The recommended setting is the best whatever they add.").classes("soft small")
 
     def trade_offs(self, choices: Sequence[Recommendation]) -> None:
         """The best trade-offs between several outcomes: a figure of two of them, and the settings."""

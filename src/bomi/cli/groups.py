@@ -1,0 +1,57 @@
+"""What days, lots and time change, whatever is set: `bomi groups`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bomi.cli.console import say, working
+from bomi.cli.options import Config, Format, Seed, Shape, Table
+from bomi.cli.printing import kind_of, show
+from bomi.errors import BomiError
+
+
+def groups(
+    table: Table,
+    outcome: Annotated[str | None, typer.Option(help="One of several outcomes; the first if not given.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to save a figure of the offsets and the drift.")
+    ] = None,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """By how much each day, lot or operator moves the outcome, and how it drifts, whatever is set."""
+    with working("learning from the table"):
+        from bomi import workflow
+        from bomi.analysis import conditions_plot, drawing
+
+        study = workflow.load(table, campaign, seed=seed)
+        if not study.campaign.space.conditions:
+            raise BomiError(
+                'the campaign names no groups and no drift; write [groups] with columns = ["day"], or [drift] with '
+                'column = "date"'
+            )
+        offsets, drift = study.optimizer.offsets(outcome), study.optimizer.drift(outcome)
+        said = study.optimizer.conditions(outcome)
+        if figure is not None:
+            made = conditions_plot.conditions(study.optimizer, outcome)
+            drawing.save(made, figure.with_suffix(""), [kind_of(figure)])
+    records = [_plain(record) for record in offsets.to_dict("records")]
+    changes = [_plain(record) for record in drift.to_dict("records")]
+    document = {"offsets": records, "drift": changes, "sentences": said}
+    show(
+        records or changes[:: max(len(changes) // 10, 1)] if shape is Format.table else records or changes,
+        shape,
+        document,
+    )
+    for sentence in said:
+        say(sentence)
+    if figure is not None:
+        say(f"drew {figure}")
+
+
+def _plain(record: dict[Any, Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in record.items()}
