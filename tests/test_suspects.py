@@ -1,5 +1,7 @@
 """Cells that look wrong."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,6 +54,58 @@ def test_a_wrong_cell_comes_first_with_what_it_may_have_been(column, change, nea
     assert (first["row"], first["column"], first["recorded"]) == (17, column, frame.loc[17, column])
     assert first["probability"] > 0.9
     assert first["likely"] == pytest.approx(right, abs=near)
+
+
+def numbers(change):
+    """Three inputs, one row changed, and which cells look wrong."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.uniform(20, 60, 50), "b": rng.uniform(40, 80, 50), "c": rng.uniform(100, 200, 50)})
+    frame.loc[17, ["a", "b"]] = [25.0, 75.0]
+    frame["y"] = np.sin(frame.a / 10) + (frame.b / 40) ** 2 + frame.c / 100 + 0.02 * rng.normal(size=50)
+    right = frame.loc[17].copy()
+    change(frame, right)
+    optimizer = bomi.Optimizer({name: (frame[name].min(), frame[name].max()) for name in "abc"}, objective="y", seed=0)
+    optimizer.tell(frame)
+    found = optimizer.suspects()
+    return right, found[found["probability"] >= 0.5].reset_index(drop=True)
+
+
+def test_two_swapped_cells_are_named_together_with_what_they_were():
+    def swap(frame, right):
+        frame.loc[17, ["a", "b"]] = [right["b"], right["a"]]
+
+    right, found = numbers(swap)
+    likely = {(row, column): value for row, column, value in found[["row", "column", "likely"]].to_numpy()}
+    assert likely == {(17, "a"): pytest.approx(right["a"]), (17, "b"): pytest.approx(right["b"])}
+
+
+@pytest.mark.parametrize("column", ["b", "c", "y"])
+def test_a_slipped_decimal_point_is_put_back(column):
+    def slip(frame, right):
+        frame.loc[17, column] = right[column] / 10
+
+    right, found = numbers(slip)
+    assert list(zip(found["row"], found["column"], strict=True)) == [(17, column)]
+    assert found["likely"][0] == pytest.approx(right[column], rel=1e-6 if column != "y" else 0.05)
+
+
+@pytest.mark.parametrize("design", ["factorial", "center", "one at a time", "zeros", "skewed"])
+def test_designs_with_few_levels_and_skewed_columns_raise_no_alarm(design):
+    rng = np.random.default_rng(0)
+    levels = np.array(list(itertools.product([10.0, 20], [1.0, 3], [100.0, 300])))
+    axial = np.array([50.0, 5, 20]) + np.array([[10.0, 1, 5]]) * np.array(
+        [*itertools.product([-1, 1], repeat=3), *1.68 * np.eye(3), *-1.68 * np.eye(3), *np.zeros((6, 3))]
+    )
+    single = np.tile([50.0, 5, 20], (20, 1)) * np.where(np.arange(20)[:, None] % 3 == np.arange(3), 1.5, 1.0)
+    zeros = np.where(rng.uniform(size=(50, 3)) < 0.6, 0.0, rng.uniform(0.5, 2, (50, 3)))
+    tables = {"factorial": np.tile(levels, (4, 1)), "center": axial, "one at a time": single, "zeros": zeros,
+              "skewed": np.exp(0.7 * rng.normal(size=(50, 3)))}  # fmt: skip
+    frame = pd.DataFrame(tables[design], columns=list("abc"))
+    scaled = (frame - frame.min()) / (frame.max() - frame.min())
+    frame["y"] = np.sin(3 * scaled.a) + scaled.b**2 - scaled.c * scaled.a + 0.02 * rng.normal(size=len(frame))
+    optimizer = bomi.Optimizer({name: (frame[name].min(), frame[name].max()) for name in "abc"}, objective="y", seed=0)
+    optimizer.tell(frame)
+    assert (optimizer.suspects()["probability"] < 0.5).all()
 
 
 def test_a_wrong_category_is_told_by_the_outcome():

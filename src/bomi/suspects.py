@@ -1,22 +1,29 @@
 """Cells that look wrong: every recorded input and outcome may be, with a small probability.
 
-For each row there are p + J + 1 stories: all of it is right; one input is wrong, and was something else; one outcome is
-wrong. With the outcomes predicted from all other rows, in Q worlds, their weights are
+For each row there are several stories: all of it is right; one input is wrong, and was anything else; the decimal point
+of one number has slipped; two inputs were swapped; one outcome is wrong. With the outcomes predicted from all other
+rows, in Q worlds, their weights are
 
-    all is right        (1 - (p + J) e) N(y; mu(x), v(x))
-    input j is wrong    e  mean over x' ~ F_j of N(y; mu(x with x'), v)  u / f_j(x_j)
-    outcome is wrong    e  Cauchy(y; 0, 3)
+    all is right        N(y; mu(x), v(x))
+    input j is wrong    e   mean over x' ~ F_j of N(y; mu(x with x'), v)  (1 + g_j(x_j)) / 2 f_j(x_j)
+    j has slipped       e_s N(y; mu(x with x'), v)  |dx' / dx_j|  f_j(x') / f_j(x_j),   x' = 10 x_j or x_j / 10
+    j, k were swapped   e_w N(y; mu(x swapped), v)  f_jk(x_k, x_j) / f_jk(x_j, x_k)
+    outcome is wrong    e   Cauchy(y; 0, 3)
+    outcome has slipped e_s N(y'; mu(x), v)  |dy' / dy|,   y' = 10 y or y / 10
 
-where F_j is what the other columns of the row make one expect of input j. Its density f_j at the recorded value must
-not be made by wrong values: it is that of a t distribution with 4 degrees of freedom around what the regression
-expects, as wide as the median deviation of all rows says. u = 1 is an even spread over the range, from which a wrong
-value may come. No row speaks of itself, and no cell is changed.
+F_j is what the other columns of the row make one expect of input j. f_j is the density of how far recorded values lie
+from that, g_j that of the column without regard to the others, and f_jk of two columns is f_j g_k and g_j f_k, averaged
+as logarithms. A wrong value comes from anywhere in the range or from another row. Columns whose upper tail is long are
+looked at on a log scale. Densities are made by the bulk of the other rows, with the tails of a t distribution of 4
+degrees of freedom: wrong values do not speak for each other. No row speaks of itself, and no cell is changed.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import torch
 from torch import Tensor
@@ -25,12 +32,17 @@ from bomi.learning import Fit
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.copula import Columns
 from bomi.posterior.spread import interpolate
-from bomi.space import Categorical
+from bomi.space import Categorical, Parameter, Real
 
-WRONG = 0.02  # e, beforehand
+WRONG = 0.01  # e, beforehand
+SLIPPED = 0.0025  # e_s
+SWAPPED = 0.01  # of a row: e_w for all its pairs together
 CANDIDATES = 24  # values that an input may have had instead
 TAILS = 4.0  # degrees of freedom of a recorded value around what is expected
+HEAVY = 0.1  # share of a density that is in its tails
+BULK = 3.5  # widths: values further off speak for no other
 LEAST = 1e-4  # probability of a category that the other columns leave no room for
+LOPSIDED = 0.35  # a column whose upper tail is longer by this much is looked at on a log scale
 FINEST = 0.02  # of the range, at least, that recorded values lie apart from what is expected
 FAR = 3.0  # standard deviations of all outcomes, of one that is wrong
 LIKELY = 0.05  # probability, from which a cell is named
@@ -46,86 +58,199 @@ class Doubt:
     probability: float
 
 
+@dataclass(frozen=True)
+class Story:
+    """What may have happened to each row: its log weight, and what the cells were that it makes wrong, by column."""
+
+    weight: Tensor  # (n,)
+    likely: dict[int, Tensor]  # (n,) each
+
+
+@dataclass(frozen=True)
+class Density:
+    """How the numbers of a column lie around what is expected of each, made by their bulk."""
+
+    apart: Tensor  # (n,), NaN where one is missing
+    middle: float
+    width: float
+
+    @classmethod
+    def of(cls, apart: Tensor) -> Density:
+        """Of numbers less what is expected of them.  (n,)"""
+        middle = float(apart.nanquantile(0.5)) if not apart.isnan().all() else 0.0
+        return cls(apart, middle, float(_width((apart - middle).abs().unsqueeze(-1))))
+
+    def log_at(self, places: Tensor) -> Tensor:
+        """The log density at a place for each row, made by all other rows.  (n,) -> (n,)
+
+        (1 - HEAVY) / m sum over the other m of N(x; x_l, h^2) + HEAVY t_4(x),  h = 1.06 width m^(-1/5)
+        """
+        bulk = (self.apart - self.middle).abs() <= BULK * self.width  # NaN is none of it
+        others = bulk.expand(len(bulk), -1) & ~torch.eye(len(bulk), dtype=torch.bool)  # (n, n)
+        count = others.sum(-1).clamp_min(1)
+        h = 1.06 * self.width * count.double() ** -0.2
+        near = -0.5 * ((places[:, None] - self.apart.nan_to_num()) / h[:, None]).square()
+        near = torch.where(others, near, -torch.inf).logsumexp(-1) - (count * h * math.sqrt(2 * math.pi)).log()
+        tails = torch.distributions.StudentT(TAILS, self.middle, self.width).log_prob(places)
+        found: Tensor = torch.logaddexp(near + math.log(1 - HEAVY), tails + math.log(HEAVY))
+        return found
+
+
 def doubts(fit: Fit) -> list[Doubt]:
     """The cells that look wrong, the likeliest first."""
     table, worlds = fit.table, fit.completed
-    parameters = list(table.space.parameters.values())
-    known, inputs = to_codes(table, table.inputs), worlds.inputs
     rows = torch.arange(len(table)) if worlds.rows is None else worlds.rows
     has = ~torch.atleast_2d(worlds.targets).isnan()  # (J, n)
-    right, far, expected = _of_outcomes(fit)
-    total = right.sum(0)  # (Q, n)
-    columns, codes = Columns.of(known, parameters), to_codes(table, inputs)
-    expected_inputs = columns.expect_known(known)
-    weights, likely = [], []
-    for j, parameter in enumerate(parameters):
-        nodes, cdf = _alone(columns, known[rows], j)
+    stories = [story for story in (*_of_inputs(fit, rows), *_of_outcomes(fit)) if story.weight.isfinite().any()]
+    if not stories:
+        return []
+    right = _log_mean(_elsewhere(fit, None))
+    chances = torch.stack([*(story.weight for story in stories), right]).softmax(0)[:-1]  # (S, n)
+    chances = torch.where(has.any(0), chances, 0.0)
+    found = []
+    for column in {column for story in stories for column in story.likely}:
+        mine = [s for s, story in enumerate(stories) if column in story.likely]
+        total, best = chances[mine].sum(0), chances[mine].argmax(0)
+        likely = torch.stack([stories[s].likely[column] for s in mine]).gather(0, best[None])[0]
+        found += [
+            Doubt(int(rows[i]), column, float(likely[i]), float(total[i]))
+            for i in (total >= LIKELY).nonzero()[:, 0].tolist()
+        ]
+    return sorted(found, key=lambda one: (-one.probability, one.row, one.column))
+
+
+# --- inputs --------------------------------------------------------------------------------------------------------
+
+
+def _of_inputs(fit: Fit, rows: Tensor) -> Iterator[Story]:
+    """The stories in which inputs are wrong."""
+    table, plain = fit.table, list(fit.table.space.parameters.values())
+    codes = to_codes(table, table.inputs)
+    scaled = [_scaled(parameter, column) for parameter, column in zip(plain, codes.T, strict=True)]
+    codes = torch.stack([_moved(a, b, column) for a, b, column in zip(plain, scaled, codes.T, strict=True)], -1)
+    columns, known = Columns.of(_bulk(codes, scaled), scaled), codes[rows]
+    expected = _expected_inputs(columns, known)
+    given, alone = [Density.of(one) for one in (known - expected).T], [Density.of(column) for column in known.T]
+    log_given = [one.log_at(apart.nan_to_num()) for one, apart in zip(given, (known - expected).T, strict=True)]
+    log_alone = [one.log_at(column.nan_to_num()) for one, column in zip(alone, known.T, strict=True)]
+    filled = to_codes(table, fit.completed.inputs)
+
+    def explained(values: dict[int, Tensor]) -> tuple[Tensor, dict[int, Tensor]]:
+        """How well the outcomes are explained by other values of some inputs, and these in plain codes."""
+        moved = {j: _moved(scaled[j], plain[j], value) for j, value in values.items()}
+        return _elsewhere(fit, from_codes(table, _with(filled, moved))), moved
+
+    for j, parameter in enumerate(scaled):
+        nodes, cdf = _alone(columns, known, j)
+        usual, strayed = log_given[j], log_alone[j]
         if isinstance(parameter, Categorical):
-            ends = known[rows, j, None].nan_to_num() + torch.tensor([-0.5, 0.5], dtype=torch.float64)
+            ends = known[:, j, None].nan_to_num() + torch.tensor([-0.5, 0.5], dtype=torch.float64)
             below, above = interpolate(nodes, cdf, ends).unbind(-1)
-            usual = (parameter.width * (above - below)).clamp_min(LEAST).log()
-        else:
-            usual = _log_density(known[rows, j] - expected_inputs[rows, j])
+            usual, strayed = (parameter.width * (above - below)).clamp_min(LEAST).log(), torch.zeros_like(above)
         levels = (torch.arange(CANDIDATES, dtype=torch.float64) + 0.5) / CANDIDATES
         tried = interpolate(cdf, nodes, levels.expand(len(rows), -1).contiguous())  # (n, S)
         tried = tried.round() if isinstance(parameter, Categorical) else tried
-        found = torch.stack([_elsewhere(fit, from_codes(table, _with(codes, j, one))) for one in tried.T])  # (S, Q, n)
-        wrong = found.flatten(0, 1).logsumexp(0) - math.log(found.shape[0] * found.shape[1])
-        weights.append(torch.where(known[rows, j].isnan(), -torch.inf, wrong + math.log(WRONG) - usual))
+        found = torch.stack([explained({j: one})[0] for one in tried.T])  # (S, Q, n)
         share = found.logsumexp(1).softmax(0).T  # (n, S)
         order = tried.argsort(-1)
         middle = (share.gather(-1, order).cumsum(-1) < 0.5).sum(-1).clamp_max(CANDIDATES - 1)
-        likely.append(tried.gather(-1, order).gather(-1, middle[:, None])[:, 0])
-    for j in range(len(has)):  # the other outcomes are right
-        rest = (total - right[j]).logsumexp(0) - math.log(len(total))
-        weights.append(torch.where(has[j], rest + far[j] + math.log(WRONG), -torch.inf))
-        likely.append(expected[j])
-    none = total.logsumexp(0) - math.log(len(total)) + math.log(1 - WRONG * len(weights))
-    chances = torch.stack([*weights, none]).softmax(0)[:-1]  # (p + J, n)
-    chances = torch.where(has.any(0), chances, 0.0)
-    places = (chances >= LIKELY).nonzero().tolist()
-    named = [Doubt(int(rows[i]), j, float(likely[j][i]), float(chances[j, i])) for j, i in places]
-    return sorted(named, key=lambda one: -one.probability)
+        likely = tried.gather(-1, order).gather(-1, middle[:, None])[:, 0]
+        came = torch.logaddexp(torch.zeros_like(strayed), strayed) - math.log(2)
+        weight = _log_mean(found.flatten(0, 1)) + math.log(WRONG) + came - usual
+        yield Story(torch.where(known[:, j].isnan(), -torch.inf, weight), {j: _moved(parameter, plain[j], likely)})
+    numbers = [j for j, parameter in enumerate(scaled) if isinstance(parameter, Real)]
+    for j in numbers:
+        for factor in (10.0, 0.1):
+            was, slope = _times(scaled[j], known[:, j], factor)
+            if not (possible := _inside(was)).any():
+                continue
+            was = was.nan_to_num().clamp(0, 1)
+            outcome, moved = explained({j: was})
+            fits = given[j].log_at(was - expected[:, j]) - log_given[j] + math.log(slope)
+            yield Story(torch.where(possible, _log_mean(outcome) + fits + math.log(SLIPPED), -torch.inf), moved)
+    for j, k in combinations(numbers, 2):
+        a, b = _moved(scaled[k], scaled[j], known[:, k]), _moved(scaled[j], scaled[k], known[:, j])
+        if not (possible := _inside(a) & _inside(b) & (known[:, j] != a)).any():
+            continue
+        a, b = a.nan_to_num().clamp(0, 1), b.nan_to_num().clamp(0, 1)
+        swapped = _with(known, {j: a, k: b})
+        apart = swapped - _expected_inputs(columns, swapped)
+        now = given[j].log_at(apart[:, j]) + given[k].log_at(apart[:, k]) + alone[j].log_at(a) + alone[k].log_at(b)
+        then = log_given[j] + log_given[k] + log_alone[j] + log_alone[k]
+        outcome, moved = explained({j: a, k: b})
+        weight = _log_mean(outcome) + 0.5 * (now - then) + math.log(SWAPPED / math.comb(len(numbers), 2))
+        yield Story(torch.where(possible, weight, -torch.inf), moved)
 
 
-def _of_outcomes(fit: Fit) -> tuple[Tensor, Tensor, Tensor]:
-    """Log densities of the outcomes given the other rows, and if they were wrong; and what is expected of them.
+def _inside(codes: Tensor) -> Tensor:
+    """Whether codes are within their range; NaN is not."""
+    return (codes >= 0) & (codes <= 1)
 
-    -> (J, Q, n), (J, n), (J, n)
+
+def _scaled(parameter: Parameter, codes: Tensor) -> Parameter:
+    """A parameter on the scale on which its column is more even: a log scale where its upper tail is the longer one."""
+    if not isinstance(parameter, Real) or parameter.log or codes.isnan().all():
+        return parameter
+    values = parameter.low + (parameter.high - parameter.low) * codes[~codes.isnan()]
+    least = float(values.min())
+    if least <= 0 or not _lopsided(values) > max(LOPSIDED, abs(_lopsided(values.log()))):
+        return parameter
+    return Real(least, parameter.high, log=True)
+
+
+def _lopsided(values: Tensor) -> float:
+    """How much longer the upper tail is than the lower one, from -1 to 1: (q90 + q10 - 2 q50) / (q90 - q10)."""
+    low, middle, high = values.quantile(torch.tensor([0.1, 0.5, 0.9], dtype=values.dtype)).tolist()
+    return (high + low - 2 * middle) / (high - low) if high > low else 0.0
+
+
+def _bulk(codes: Tensor, parameters: Sequence[Parameter]) -> Tensor:
+    """Codes without the numbers that lie far from the bulk of their column: these teach nothing.  (n, p) -> (n, p)"""
+    numbers = torch.tensor([not isinstance(parameter, Categorical) for parameter in parameters])
+    apart = (codes - codes.nanquantile(0.5, 0)).abs()
+    return torch.where(numbers & (apart > BULK * _width(apart)), torch.nan, codes)
+
+
+def _width(apart: Tensor) -> Tensor:
+    """The standard deviation that half of the distances, and nine tenths of them, say: what is larger.  (n, p) -> (p,)
+
+    Of a design most distances may be 0, or all the same; a few wrong values have no say.
     """
-    targets = torch.atleast_2d(fit.completed.targets)
-    right, expected = targets.new_zeros(len(targets), len(fit.completed.inputs), targets.shape[1]), targets.clone()
-    for j, (y, model) in enumerate(zip(targets, fit.models, strict=True)):
-        has = ~y.isnan()
-        with torch.no_grad():
-            mean, variance = model.leave_one_out(torch.arange(int(has.sum())))
-        right[j][:, has], expected[j, has] = _log_normal(y[has], mean, variance), mean.mean(0)
-    far = -(math.pi * FAR * (1 + (targets / FAR).square())).log()
-    return right, far.nan_to_num(), expected
+    half, most = apart.nanquantile(torch.tensor([0.5, 0.9], dtype=apart.dtype), 0)
+    return torch.maximum(half / 0.6745, most / 1.6449).nan_to_num().clamp_min(FINEST)
 
 
-def _elsewhere(fit: Fit, inputs: Tensor) -> Tensor:
-    """Log densities of all outcomes of each row given the other rows, had it been made there.  (Q, n, d) -> (Q, n)"""
-    total = inputs.new_zeros(inputs.shape[:2])
-    for y, model in zip(torch.atleast_2d(fit.completed.targets), fit.models, strict=True):
-        has = ~y.isnan()
-        with torch.no_grad():
-            mean, variance = model.without_row(torch.arange(int(has.sum())), inputs[:, has])
-        total[:, has] += _log_normal(y[has], mean, variance)
-    return total
+def _expected_inputs(columns: Columns, codes: Tensor) -> Tensor:
+    """What the other cells of a row, those far from the bulk aside, make one expect of numbers.  (n, p) -> (n, p)"""
+    bulk = _bulk(codes, columns.parameters)
+    expected = columns.expect_known(bulk)
+    for j in (bulk.isnan() & ~codes.isnan()).any(0).nonzero()[:, 0].tolist():  # what is far tells nothing of itself
+        alone = bulk.clone()
+        alone[:, j] = columns.regressions.center[torch.searchsorted(columns.owner, torch.tensor(j))]
+        expected[:, j] = columns.expect_known(alone)[:, j]
+    return expected
 
 
-def _log_density(apart: Tensor) -> Tensor:
-    """Of recorded values around what is expected.  (n,), NaN where one is missing -> (n,)"""
-    apart = apart - apart.nanmedian()
-    width = float(1.4826 * apart.abs().nanmedian())
-    tails = torch.distributions.StudentT(TAILS, 0.0, max(width, FINEST))
-    found: Tensor = tails.log_prob(apart.nan_to_num())
-    return found
+def _times(parameter: Parameter, codes: Tensor, factor: float) -> tuple[Tensor, float]:
+    """The codes of values a factor larger, and the slope of that.  (n,) -> (n,)"""
+    assert isinstance(parameter, Real)
+    if parameter.log:
+        return codes + math.log(factor) / math.log(parameter.high / parameter.low), 1.0
+    span = parameter.high - parameter.low
+    return (factor * (parameter.low + span * codes) - parameter.low) / span, factor
 
 
-def _log_normal(y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-    return -0.5 * ((y - mean).square() / variance + (2 * math.pi * variance).log())
+def _moved(parameter: Parameter, to: Parameter, codes: Tensor) -> Tensor:
+    """The codes that the values of one parameter would have if they were values of another.  (n,) -> (n,)"""
+    if parameter is to or not isinstance(parameter, Real) or not isinstance(to, Real):
+        return codes
+    if parameter.log:
+        values = parameter.low * (parameter.high / parameter.low) ** codes
+    else:
+        values = parameter.low + (parameter.high - parameter.low) * codes
+    if to.log:
+        return (values / to.low).clamp_min(1e-300).log() / math.log(to.high / to.low)
+    return (values - to.low) / (to.high - to.low)
 
 
 def _alone(columns: Columns, known: Tensor, j: int) -> tuple[Tensor, Tensor]:
@@ -137,8 +262,68 @@ def _alone(columns: Columns, known: Tensor, j: int) -> tuple[Tensor, Tensor]:
     return gaps.nodes[mine].contiguous(), gaps.cdf[mine].contiguous()
 
 
-def _with(codes: Tensor, j: int, values: Tensor) -> Tensor:
-    """Worlds with other values of an input.  (Q, n, p), (n,) -> (Q, n, p)"""
+def _with(codes: Tensor, values: dict[int, Tensor]) -> Tensor:
+    """Worlds or rows with other values of some inputs.  (..., n, p), (n,) -> (..., n, p)"""
     changed = codes.clone()
-    changed[:, :, j] = values
+    for j, value in values.items():
+        changed[..., j] = value
     return changed
+
+
+# --- outcomes ------------------------------------------------------------------------------------------------------
+
+
+def _of_outcomes(fit: Fit) -> Iterator[Story]:
+    """The stories in which an outcome is wrong."""
+    targets, first = torch.atleast_2d(fit.completed.targets), len(fit.table.space)
+    far = -(math.pi * FAR * (1 + (targets / FAR).square())).log()
+    for j, (y, transform) in enumerate(zip(targets, fit.transforms, strict=True)):
+        has = ~y.isnan()
+        rest, expected = _log_mean(_elsewhere(fit, None, without=j)), _expected(fit, j)
+        yield Story(torch.where(has, rest + far[j] + math.log(WRONG), -torch.inf), {first + j: expected})
+        for factor in (10.0, 0.1):
+            outcomes = transform.to_outcomes(y)
+            was = transform.to_targets(factor * outcomes)
+            slope = factor * transform.slope(factor * outcomes) / transform.slope(outcomes)
+            changed = targets.clone()
+            changed[j] = was
+            outcome = _log_mean(_elsewhere(fit, None, targets=changed)) + slope.abs().log()
+            yield Story(
+                torch.where(has & outcome.isfinite(), outcome + math.log(SLIPPED), -torch.inf), {first + j: was}
+            )
+
+
+def _expected(fit: Fit, j: int) -> Tensor:
+    """What all other rows make one expect of an outcome of each row.  -> (n,)"""
+    y: Tensor = torch.atleast_2d(fit.completed.targets)[j].clone()
+    has = ~y.isnan()
+    with torch.no_grad():
+        y[has] = fit.models[j].leave_one_out(torch.arange(int(has.sum())))[0].mean(0)
+    return y
+
+
+def _elsewhere(fit: Fit, inputs: Tensor | None, *, without: int | None = None, targets: Tensor | None = None) -> Tensor:
+    """Log densities of the outcomes of each row given the other rows, had it been made there; None: where it was.
+
+    Without one of the outcomes, or with other targets of the rows.  (Q, n, d) -> (Q, n)
+    """
+    told = torch.atleast_2d(fit.completed.targets)
+    total: Tensor = told.new_zeros(len(fit.completed.inputs), told.shape[1])
+    for j, (y, model) in enumerate(zip(told, fit.models, strict=True)):
+        if j == without:
+            continue
+        has = ~y.isnan()
+        rows = torch.arange(int(has.sum()))
+        with torch.no_grad():
+            mean, variance = model.leave_one_out(rows) if inputs is None else model.without_row(rows, inputs[:, has])
+        total[:, has] += _log_normal((y if targets is None else targets[j])[has], mean, variance)
+    return total
+
+
+def _log_normal(y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+    return -0.5 * ((y - mean).square() / variance + (2 * math.pi * variance).log())
+
+
+def _log_mean(logs: Tensor) -> Tensor:
+    """Over worlds.  (Q, n) -> (n,)"""
+    return logs.logsumexp(0) - math.log(len(logs))
