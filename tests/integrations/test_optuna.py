@@ -505,3 +505,52 @@ def test_the_figure_shows_every_value_once_and_its_bars_are_the_gaps():
     assert bar.y[place] + bar.error_y.array[place] == pytest.approx(row["95 %"])
     assert bar.y[place] - bar.error_y.arrayminus[place] == pytest.approx(row["5 %"])
     assert [trace.name for trace in figure.data if trace.showlegend] == list(shown)
+
+
+# --- fixed values ----------------------------------------------------------------------------------------------------
+
+OVENS = {"temperature": FloatDistribution(120, 240), "oven": CategoricalDistribution(["large", "small"])}
+
+
+def two_ovens(**more):
+    """The small oven is best at 150, the large one at 220."""
+    study = study_of(sampler=BomiSampler(seed=0, **more))
+    for k, temperature in enumerate(np.linspace(125, 235, 16)):
+        oven = ["large", "small"][k % 2]
+        value = -(((temperature - (150 if oven == "small" else 220)) / 20) ** 2)
+        params = {"temperature": float(temperature), "oven": oven}
+        study.add_trial(optuna.trial.create_trial(params=params, distributions=OVENS, value=value))
+    return study
+
+
+@pytest.mark.parametrize(("oven", "best"), [("small", 150), ("large", 220)])
+@pytest.mark.parametrize("space", [None, OVENS])
+def test_an_enqueued_value_is_kept_and_the_rest_goes_with_it(oven, best, space):
+    study = two_ovens(search_space=space)
+    study.enqueue_trial({"oven": oven})
+    trial = study.ask(OVENS)
+    assert trial.params["oven"] == oven
+    assert abs(trial.params["temperature"] - best) < 20
+
+
+@pytest.mark.parametrize(("oven", "best"), [("small", 150), ("large", 220)])
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_a_partial_fixed_sampler_fixes_what_the_model_knows_of(oven, best):
+    study = two_ovens()
+    study.sampler = optuna.samplers.PartialFixedSampler({"oven": oven}, study.sampler)
+    trial = study.ask(OVENS)
+    assert trial.params["oven"] == oven
+    assert abs(trial.params["temperature"] - best) < 20
+
+
+def test_a_trial_that_is_fixed_altogether_is_left_as_it_is():
+    study = two_ovens()
+    study.enqueue_trial({"oven": "small", "temperature": 200.0})
+    assert study.ask(OVENS).params == {"oven": "small", "temperature": 200.0}
+
+
+@pytest.mark.filterwarnings("ignore:Fixed parameter temperature")
+def test_a_fixed_value_outside_the_space_is_no_obstacle():
+    study = two_ovens()
+    study.enqueue_trial({"temperature": 500.0})
+    assert study.ask(OVENS).params["oven"] in ("large", "small")

@@ -116,3 +116,33 @@ def test_home_tells_whether_to_trust_it_whether_to_go_on_and_makes_the_report(la
         button(page, "Download the report").click(timeout=SLOW)
     assert download.value.suggested_filename == "heat-treatment report.html"
     assert "Suggested experiments" in download.value.path().read_text(encoding="utf-8")
+
+
+def test_what_is_given_today_is_kept_by_the_suggestions(lab, served, tab):
+    """A measured parameter has a field at once, others when they are picked; what is typed is kept for other tabs."""
+    path = lab.parent / "campaign.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("[parameters.cooling]", '[parameters.cooling]\nrole = "measured"'), encoding="utf-8")
+    page = tab(served(lab).at("suggest"), "Suggest")
+    page.get_by_label("cooling, given").fill("1000")
+    button(page, "Suggest").click()
+    page.get_by_text("1000").first.wait_for()
+    assert page.get_by_role("heading", name="Suggested experiment").count() == 0
+    page.get_by_label("cooling, given").fill("8")
+    page.get_by_label("Another parameter is given").click()
+    page.get_by_role("option", name="quench").click()
+    page.get_by_label("quench, given").click()
+    page.get_by_role("option", name="oil").click()
+    button(page, "Suggest").click()
+    page.get_by_role("heading", name="Suggested experiment").wait_for(timeout=SLOW)
+    button(page, "Add to the table").first.click()
+    told(page, "added")
+    assert (rows(lab)[40]["quench"], rows(lab)[40]["cooling"]) == ("oil", "8")
+    go(page, "Data")
+    go(page, "Suggest")
+    assert page.get_by_label("cooling, given").input_value() == "8"
+    go(page, "Set-up")
+    page.get_by_label("Unit").first.fill("mm")
+    button(page, "Save").click()
+    told(page, "Saved")
+    assert 'role = "measured"' in path.read_text(encoding="utf-8")

@@ -119,7 +119,7 @@ def guess(
             f"{sheet.path} has no column that could be a parameter: one of numbers that vary, or of words that repeat"
             f"{'; ' if near else ''}{'; '.join(near[:3])}"
         )
-    if len(chosen) > MOST_PARAMETERS:
+    if len(chosen) > MOST_PARAMETERS and not parameters:
         raise FileError(
             f"{sheet.path} has {len(chosen)} columns that could be parameters, more than {MOST_PARAMETERS}; "
             "name those that you set, with --parameters A,B,C"

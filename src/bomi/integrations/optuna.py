@@ -20,7 +20,7 @@ import numpy as np
 import optuna
 import pandas as pd
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers import BaseSampler, PartialFixedSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
@@ -102,15 +102,19 @@ class BomiSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """The optimizer's suggestion, given all other trials."""
+        """The optimizer's suggestion, given all other trials, and what this one has fixed values of."""
         if not search_space:
             return {}
-        optimizer = self._optimizer(study, search_space, trial.number)
+        whole = {**self.infer_relative_search_space(study, trial), **search_space}
+        fixed = _fixed(study, trial, whole)
+        if fixed.keys() >= search_space.keys():
+            return {}
+        known = {**search_space, **{name: whole[name] for name in fixed}}
+        columns, optimizer = column_names(known), self._optimizer(study, known, trial.number)
         try:
-            suggestion = optimizer.ask()
+            suggestion = optimizer.ask(given={columns[name]: value for name, value in fixed.items()})
         except SuggestionError:  # every setting of a small space is running: repeat one at random
             return {}
-        columns = column_names(search_space)
         return {name: _from_known(kind, suggestion[columns[name]]) for name, kind in search_space.items()}
 
     def sample_independent(
@@ -355,6 +359,28 @@ def _objectives(study: Study, parameters: Collection[str]) -> dict[str, str]:
         goal = MAXIMIZE if direction is StudyDirection.MAXIMIZE else MINIMIZE
         found[free_name(name, (*parameters, *TAKEN, *found))] = goal
     return found
+
+
+def _fixed(study: Study, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]) -> dict[str, Known]:
+    """The values that an enqueued trial or a `PartialFixedSampler` has fixed, as far as they are inside the space."""
+    values: dict[str, Any] = {}
+    sampler = study.sampler
+    while isinstance(sampler, PartialFixedSampler):  # it tells its base sampler the names, and not the values
+        values = {**sampler._fixed_params, **values}
+        sampler = sampler._base_sampler
+    values |= trial.system_attrs.get("fixed_params", {})
+    inside = {
+        name: value for name, value in values.items() if name in search_space and _inside(search_space[name], value)
+    }
+    return {name: _to_known(trial, name, search_space[name], value) for name, value in inside.items()}
+
+
+def _inside(distribution: BaseDistribution, value: Any) -> bool:
+    """Whether a value is one of a distribution's; Optuna itself warns of those that are not."""
+    try:
+        return bool(distribution._contains(distribution.to_internal_repr(value)))
+    except (TypeError, ValueError):
+        return False
 
 
 def _numbered(study: Study, number: int) -> FrozenTrial:

@@ -33,10 +33,14 @@ def _study(version: tuple[Path, Path, bytes, bytes], progress: Progress) -> work
     return study(*version)
 
 
-def suggest(version: tuple[Path, Path, bytes, bytes], count: int, *, progress: Progress) -> list[workflow.Advice]:
-    """The next experiments."""
+def suggest(
+    version: tuple[Path, Path, bytes, bytes], count: int, given: Sequence[tuple[str, Known]], *, progress: Progress
+) -> list[workflow.Advice]:
+    """The next experiments, with what is given today."""
     loaded = _study(version, progress)
-    return workflow.advise(loaded, count, lambda number: progress(f"{number} of {count} found", number / count))
+    return workflow.advise(
+        loaded, count, lambda number: progress(f"{number} of {count} found", number / count), given=dict(given)
+    )
 
 
 def gaps(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[workflow.Gap]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nicegui import background_tasks, ui
@@ -10,7 +11,7 @@ from bomi.campaign import Campaign, append
 from bomi.data.reading import read_settings
 from bomi.errors import BomiError
 from bomi.results import Suggestion
-from bomi.space import Integer, Real, cells
+from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Known
 from bomi.web import theme
 from bomi.web.desk import Session
@@ -18,6 +19,17 @@ from bomi.web.views.waiting import there
 
 if TYPE_CHECKING:
     from bomi.workflow import Look
+
+
+def value_field(name: str, parameter: Parameter, entered: Callable[[], None]) -> ui.input | ui.select:
+    """Where a value of a parameter is typed, or chosen from a list."""
+    label = f"{name} ({parameter.unit})" if parameter.unit else name
+    if isinstance(parameter, Real | Integer):
+        made = ui.input(f"{name}, {parameter.range_text}").props("outlined dense")
+        made.on("keydown.enter", entered)
+        return made.style("min-width: 190px")
+    made_of = [cells.text(value) for value in parameter.values]
+    return ui.select(made_of, label=label, clearable=True).props("outlined dense").style("min-width: 150px")
 
 
 class Own:
@@ -38,14 +50,7 @@ class Own:
 
     def field(self, name: str) -> ui.input | ui.select:
         """Where a value is typed, or chosen from a list."""
-        parameter = self.campaign.space.parameters[name]
-        label = f"{name} ({parameter.unit})" if parameter.unit else name
-        if isinstance(parameter, Real | Integer):
-            made = ui.input(f"{name}, {parameter.range_text}").props("outlined dense")
-            made.on("keydown.enter", self.look)
-            return made.style("min-width: 190px")
-        made_of = [cells.text(value) for value in parameter.values]
-        return ui.select(made_of, label=label).props("outlined dense").style("min-width: 150px")
+        return value_field(name, self.campaign.space.parameters[name], self.look)
 
     def setting(self) -> dict[str, Known]:
         """What is typed."""

@@ -16,6 +16,7 @@ from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Asking, Suggested
 from bomi.web.views import View
+from bomi.web.views.given import Given
 from bomi.web.views.own import Own
 from bomi.web.views.result import ResultDialog
 from bomi.web.views.results import ResultsDialog
@@ -45,6 +46,7 @@ class SuggestView(View):
                     .on("keydown.enter", self.ask)
                 )
                 theme.button("Suggest", self.ask, icon="auto_awesome", primary=True)
+            self.given = Given(self.session, self.session.snapshot.campaign).build()
             ui.label(
                 "Each suggestion takes the ones before it, and the rows that await their outcome, into account."
             ).classes("soft small")
@@ -69,6 +71,9 @@ class SuggestView(View):
         """Compute suggestions; they are there even if somebody goes to another view meanwhile."""
         count = min(max(int(self.count.value or 1), 1), MOST)
         self.count.value = count
+        given = self.given.read()
+        if given is None:
+            return
         session, desk = self.session, self.session.desk
         if desk.asking is not None:
             self.join()
@@ -78,7 +83,7 @@ class SuggestView(View):
 
         async def run() -> None:
             try:
-                found = await desk.computing.wait(session, snapshot, "suggest", count)
+                found = await desk.computing.wait(session, snapshot, "suggest", count, given)
                 desk.suggested = Suggested(snapshot.key, tuple(found), tuple(range(len(found))))
             except BomiError as error:
                 desk.refused = "Stopped." if isinstance(error, StoppedError) and error.wanted else str(error)

@@ -1,0 +1,48 @@
+"""What is measured and cannot be set: `bomi measured`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bomi.cli.console import say, working
+from bomi.cli.options import Config, Format, Seed, Shape, Table
+from bomi.cli.printing import kind_of, show
+from bomi.errors import BomiError
+
+
+def measured(
+    table: Table,
+    parameter: Annotated[
+        str | None, typer.Argument(metavar="PARAMETER", help="The measured parameter; needed if there are several.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to save a figure of how the best setting moves.")
+    ] = None,
+    campaign: Config = None,
+    seed: Seed = 0,
+    shape: Shape = Format.table,
+) -> None:
+    """How the best setting moves with what is measured and cannot be set, and what controlling that is worth."""
+    with working("learning from the table"):
+        from bomi import workflow
+        from bomi.analysis import drawing
+        from bomi.analysis import measured as analysis
+
+        study = workflow.load(table, campaign, seed=seed)
+        names = study.optimizer.space.measured
+        if parameter is None and len(names) != 1:
+            known = f"name one of {', '.join(names)}" if names else 'write role = "measured" in its section'
+            raise BomiError(f"{len(names) or 'no'} parameters are measured; {known}")
+        found = analysis.moved(study.optimizer, parameter or names[0])
+        if figure is not None:
+            drawing.save(analysis.figure(study.optimizer, found), figure.with_suffix(""), [kind_of(figure)])
+    records = [{str(key): value for key, value in record.items()} for record in found.table.to_dict("records")]
+    worth = {"always": found.always, "adapted": found.adapted, "controlled": found.controlled}
+    gains = {"knowing": found.knowing, "controlling": found.controlling}
+    show(records, shape, {"parameter": found.parameter, "values": records, **worth, **gains})
+    say(found.sentence)
+    if figure is not None:
+        say(f"drew {figure}")
