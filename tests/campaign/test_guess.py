@@ -7,7 +7,7 @@ from bomi.campaign.digits import settable
 from bomi.campaign.doubts import doubts
 from bomi.campaign.guess import UnsureError
 from bomi.campaign.lexicon import goal_of
-from bomi.campaign.sheet import parse_sheet
+from bomi.campaign.sheet import parse_sheet, read_sheet
 from bomi.campaign.template import new_table
 from bomi.campaign.words import likely_mistakes, plain_words
 from bomi.errors import FileError, TableError
@@ -274,3 +274,13 @@ def test_what_names_a_failure_may_say_more(tmp_path):
     table.write_text("run,T,result\n1,20,5\n2,24,FAIL - leaked\n3,20,6\n4,24,failed (crack)\n5,22,7\n")
     rows = read_experiments(table, guess(parse_sheet(table, table.read_bytes())).campaign).rows
     assert [row.failed for row in rows] == [False, True, False, True, False]
+
+
+def test_more_parameters_than_are_guessed_can_be_named(tmp_path):
+    names = [f"x{k}" for k in range(60)]
+    path = tmp_path / "wide.csv"
+    lines = [",".join([*names, "y"]), *(",".join(str(k + row * row) for k in range(61)) for row in range(1, 9))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(FileError, match="--parameters"):
+        guess(read_sheet(path), objective="y")
+    assert guess(read_sheet(path), objective="y", parameters=names).campaign.space.names == tuple(names)
