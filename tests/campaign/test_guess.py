@@ -190,8 +190,8 @@ def test_an_excluded_row_says_nothing_of_its_columns():
         (
             "maximize",
             ["Corrosion resistance (h)", "wear resistance", "Verschleißfestigkeit", "residual activity",
-             "Pb removal (%)", "résistance à l'usure", "cost efficiency", "gloss", "Opbrengst", "収率",
-             "noise reduction (dB)"],
+             "Pb removal (%)", "résistance à l'usure", "cost efficiency", "gloss", "e.e./%", "収率",
+             "Opbrengst", "noise reduction (dB)"],
         ),
         (None, ["Temp (C)", "N (kg/ha)", "viscosity", "Resistance (ohm)"]),
     ],

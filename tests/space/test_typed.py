@@ -46,6 +46,8 @@ from bomi.space.units import in_header, scale
         ("40 (est.)", Normal(40, 2)),
         ("325 (±12)", Normal(325, 12)),
         ("не измерено", None),
+        ("não analisado", None),
+        ("not sampled", None),
     ],
 )
 def test_what_labs_type(text, value):

@@ -63,7 +63,7 @@ _MAXIMIZE = _pattern(
     r"productivity|",
     r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|ductil|conductiv|mobility|lifetime|",
     r"capacity|\bpce\b|\bvoc\b|",
-    r"\bjsc\b|\bff\b|\bee\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
+    r"\bjsc\b|\bff\b|\be ?e\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
     r"adhesion|modulus|η|gloss|transmi|taste|sensory|acceptance|acceptab|liking|response|objective|fitness|reward|",
     r"\bacc ?$|\bauc\b|survival|salt spray|durabilit|case depth|",
     r"ausbeute|festigkeit|härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|ertrag|zähigkeit|dehnung|",

@@ -39,6 +39,15 @@ UNKNOWN_WORDS = frozenset({
     "нет данных", "не измерено", "не измеряли", "не определено", "не опр.", "н.о.", "утеряно", "不明", "未測定", "欠測",
     "測定なし", "未知", "未测", "未测定", "未检测", "无数据", "缺失", "미측정", "측정 안 함",
 })  # fmt: skip
+_NOT_DONE = re.compile(  # nobody looked; not treated and not woven are values
+    r"(?:not|nicht|non|no|não|niet|ej|ikke|nie|не) (?:yet )?(?:analy[sz]ed|sampled|measured|determined|tested|"
+    r"recorded|taken|"
+    r"assessed|evaluated|quantified|analysiert|beprobt|erfasst|ausgewertet|notiert|analysée?|prélevée?|évaluée?|"
+    r"quantifiée?|"
+    r"relevée?|notée?|analizad[oa]|muestread[oa]|evaluad[oa]|cuantificad[oa]|registrad[oa]|anotad[oa]|analisad[oa]|"
+    r"avaliad[oa]|quantificad[oa]|analizzat[oa]|valutat[oa]|quantificat[oa]|registrat[oa]|geanalyseerd|bepaald|"
+    r"analyserad|analyseret|analysert|analizowano|oznaczono|определ\w+|измер\w+)"
+)
 PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ERROR_VALUE = re.compile(r"#(?:[^\W\d]|[/¡¿0 .])+[!?]|#n/?[avdk]", re.IGNORECASE)  # what a failed formula leaves
 
@@ -146,7 +155,9 @@ def is_unknown(value: object) -> bool:
         word = value.strip().lower()
         if word in UNKNOWN_WORDS or (word[:1] == "#" and _ERROR_VALUE.fullmatch(word)):
             return True
-        return ". " in word and word.replace(". ", ".") in UNKNOWN_WORDS  # k. A. is k.A.
+        if " " not in word:
+            return False
+        return word.replace(". ", ".") in UNKNOWN_WORDS or _NOT_DONE.fullmatch(word) is not None  # k. A. is k.A.
     if isinstance(value, float | int):
         return value != value  # NaN differs from itself
     if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):  # the markers of pandas and NumPy
