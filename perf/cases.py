@@ -1,11 +1,14 @@
 """Case studies on tables that others measured: what `posterior` makes of their gaps, and what that is worth.
 
+    PYTHONPATH=src python perf/cases.py missing --data FOLDER --out missing.jsonl
     PYTHONPATH=src python perf/cases.py cells --data FOLDER --repeats 5 --out cells.jsonl
     PYTHONPATH=src python perf/cases.py campaigns --data FOLDER --repeats 5 --out campaigns.jsonl
+    PYTHONPATH=src python perf/cases.py page missing.jsonl cells.jsonl campaigns.jsonl
 
 The tables, where they come from and under which licence: docs/cases.md. The folder holds them as their authors publish
 them; one that is not there is left out. Both experiments use up to 150 rows of a table, drawn anew for each repeat.
 
+missing    what the tables lack
 cells      a tenth of the recorded numbers, at most one of a row, is hidden and filled again beside the table's own gaps
     posterior  the draws of `Optimizer.gaps()`: their mean, and whether 5 % to 95 % holds the value
     iterative  scikit-learn's IterativeImputer, 20 times with `sample_posterior`: the same of its draws
@@ -19,12 +22,16 @@ campaigns  rows are asked for one by one; the answer is the row as it was record
            Of a complete table a quarter of the rows lose half of their cells when they are made. Each starts from the
            same 8 rows and ends when one of the best 2 % has been made, or after 40 more.
 
+page       docs/results/cases.json and the tables of docs/cases.md, from results files
+
 Runs that the results file holds are not made again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
 import time
 import warnings
@@ -35,10 +42,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import torch
-from real import OUTCOME, TASKS, Task, space_of
+from real import OUTCOME, Task, space_of
+from real import TASKS as REAL
 from sweeps import Record, add_options, seeds, sweep
 
 from bomi import Categorical, Optimizer, Space
+from bomi.benchmarks.results import versions
+from bomi.benchmarks.scores import table as as_markdown
 from bomi.space import UNKNOWN
 
 ROWS, START, MOST = 150, 8, 40
@@ -46,9 +56,11 @@ HIDDEN = 0.1  # of the recorded numbers
 BEST = (0.1, 0.02)  # shares of the rows that are worth finding
 LOST_ROWS, LOST_CELLS = 0.25, 0.5  # of a complete table, in campaigns
 DRAWS = 20
-TABLES = ("yield", "mpea", "tensile", "tensile-dose", "agnp", "autoam", "barrel", "p3ht", "perovskite")
+TABLES = ("yield", "mpea", "grain", "tensile", "tensile-dose", "agnp", "autoam", "barrel", "p3ht", "perovskite")
+PAGE = Path(__file__).parent.parent / "docs" / "cases.md"
+KEPT = PAGE.parent / "results" / "cases.json"
 LEAST_IS_BEST = ("agnp", "perovskite")
-METHODS = {"cells": "posterior,iterative,knn,mean", "campaigns": "posterior,drop,plain,random"}
+METHODS = {"missing": "-", "cells": "posterior,iterative,knn,mean", "campaigns": "posterior,drop,plain,random"}
 
 
 class Run(NamedTuple):
@@ -58,6 +70,16 @@ class Run(NamedTuple):
     table: str
     method: str
     repeat: int
+
+
+def alloys_with_grain(folder: Path) -> Task:
+    """The alloys with the grain size, of which most are blank, on a scale of powers of ten."""
+    task = REAL["mpea"](folder, np.random.default_rng(0))
+    sizes = pd.read_csv(folder / "mpea.csv")["PROPERTY: grain size ($\\mu$m)"]
+    return task._replace(frame=task.frame.assign(grain=np.log10(sizes)), others=(*task.others, "grain"))
+
+
+TASKS = {**REAL, "grain": lambda folder, _: alloys_with_grain(folder)}
 
 
 def load(name: str, folder: Path) -> Task:
@@ -267,7 +289,7 @@ def _by_chance(frame: pd.DataFrame, told: pd.DataFrame, left: list[int], space: 
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def what_is_missing(task: Task) -> dict[str, Any]:
+def what_is_missing(task: Task, run: Run | None = None) -> Record:
     """Rows, columns and blanks of a table."""
     inputs = task.frame.drop(columns=OUTCOME)
     blanks = inputs.isna()
@@ -279,6 +301,17 @@ def what_is_missing(task: Task) -> dict[str, Any]:
         "complete rows": int((~blanks.any(axis=1)).sum()),
         "most": f"{most.index[0]}, {most.iloc[0]:.0%}" if most.iloc[0] else "-",
     }
+
+
+def missing_table(records: list[Record]) -> list[list[str]]:
+    """What the tables lack."""
+    rows = [["table", "rows", "inputs", "blank cells", "complete rows", "blank most often"]]
+    for record in records:
+        count = [str(record[name]) for name in ("rows", "columns")]
+        rows.append(
+            [record["table"], *count, f"{record['blank cells']:.1%}", str(record["complete rows"]), record["most"]]
+        )
+    return rows
 
 
 def spread(values: list[float]) -> str:
@@ -325,8 +358,36 @@ def campaigns_table(records: list[Record]) -> list[list[str]]:
     return rows
 
 
-EXPERIMENTS: dict[str, Callable[[Task, Run], Record]] = {"cells": cells, "campaigns": campaign}
-MADE = {"cells": cells_table, "campaigns": campaigns_table}
+EXPERIMENTS: dict[str, Callable[[Task, Run], Record]] = {
+    "missing": what_is_missing, "cells": cells, "campaigns": campaign,
+}  # fmt: skip
+MADE = {"missing": missing_table, "cells": cells_table, "campaigns": campaigns_table}
+
+
+def write_page(files: list[str]) -> None:
+    """Keep the records in the repository, and make the page's tables of them."""
+    records = [json.loads(line) for file in files for line in Path(file).read_text().splitlines()]
+    order = {table: i for i, table in enumerate(TABLES)}
+    records.sort(key=lambda record: (list(MADE).index(record["experiment"]), order[record["table"]], record["repeat"]))
+    kept = [{name: rounded(value) for name, value in record.items()} for record in records]
+    lines = ",\n".join(json.dumps(record) for record in kept)
+    KEPT.write_text(f'{{"versions": {json.dumps(versions())}, "records": [\n{lines}\n]}}\n', encoding="utf-8")
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), kept), encoding="utf-8")
+
+
+def rounded(value: Any) -> Any:
+    """Five digits of a number."""
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def filled(text: str, records: list[Record]) -> str:
+    """The page with every table as the records have it."""
+
+    def content(found: re.Match[str]) -> str:
+        own = [record for record in records if record["experiment"] == found[1]]
+        return f"<!-- {found[1]} -->\n{as_markdown(MADE[found[1]](own))}\n<!-- end -->" if own else found[0]
+
+    return re.sub(rf"<!-- ({'|'.join(MADE)}) -->\n.*?<!-- end -->", content, text, flags=re.DOTALL)
 
 
 def make(folder: Path) -> Callable[[Run], Record]:
@@ -353,6 +414,9 @@ def present(names: list[str], folder: Path) -> list[str]:
 
 def main() -> None:
     """Run what the command line asks for."""
+    if sys.argv[1:2] == ["page"]:
+        write_page(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experiment", choices=EXPERIMENTS)
     parser.add_argument("--data", type=Path, default=Path(), help="the folder of the tables")
@@ -363,15 +427,13 @@ def main() -> None:
     methods = (options.methods or METHODS[options.experiment]).split(",")
     tables = present(options.tables.split(","), options.data)
     runs = [
-        Run(options.experiment, table, method, repeat)
-        for repeat in seeds(options)
-        for table in tables
+        Run(options.experiment, name, method, repeat)
+        for repeat in (seeds(options) if options.experiment != "missing" else [0])
+        for name in tables
         for method in methods
     ]
     records = sweep(make(options.data), runs, options)
-    from bomi.benchmarks.scores import table
-
-    print(table(MADE[options.experiment](records)))
+    print(as_markdown(MADE[options.experiment](records)))
 
 
 if __name__ == "__main__":

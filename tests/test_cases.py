@@ -1,5 +1,6 @@
 """The case studies' code, on a made-up folder of the same shape as the tables that others published."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def folder(tmp_path):
         {
             "FORMULA": [f"Al{a:.2f} Co{b:.2f} Fe{c:.2f} Ni{d:.2f}" for a, b, c, d in shares],
             "PROPERTY: Processing method": np.where(rng.random(n) < 0.3, None, rng.choice(["CAST", "WROUGHT"], n)),
+            "PROPERTY: grain size ($\\mu$m)": np.where(rng.random(n) < 0.8, np.nan, 10 ** rng.uniform(0, 2, n)),
             "PROPERTY: Type of test": rng.choice(["T", "C"], n),
             TEMPERATURE: np.where(rng.random(n) < 0.3, np.nan, temperature),
             "PROPERTY: YS (MPa)": 900 * shares[:, 0] + 500 - 0.3 * temperature,
@@ -53,6 +55,10 @@ def test_tables_are_read_as_published(cases, folder, capsys):
     missing = cases.what_is_missing(alloys)
     assert (missing["rows"], missing["columns"]) == (30, 7)
     assert 0 < missing["blank cells"] < 0.2
+    grain = cases.load("grain", folder)
+    assert cases.what_is_missing(grain)["columns"] == 8
+    assert cases.what_is_missing(grain)["most"].startswith("grain, ")
+    assert grain.frame["grain"].max() <= 2
 
 
 def test_hidden_cells_are_recorded_numbers_at_most_one_of_a_row(cases, folder):
@@ -111,3 +117,27 @@ def test_the_tables_of_records(cases):
         for k in (0, 1)
     ]
     assert cases.campaigns_table(made)[1] == ["a", "2", "9.00 ± 0.00", "30.00 ± 19.00 (1 never)"]
+
+
+def test_the_page_is_what_its_results_file_says(cases):
+    if not cases.KEPT.exists():
+        pytest.skip("the case studies have no results file yet")
+    kept = json.loads(cases.KEPT.read_text(encoding="utf-8"))
+    text = cases.PAGE.read_text(encoding="utf-8")
+    assert {record["experiment"] for record in kept["records"]} == set(cases.MADE)
+    assert cases.filled(text, kept["records"]) == text, "run: python perf/cases.py page FILES"
+    assert kept["versions"]["torch"]
+
+
+def test_a_page_is_made_of_records(cases, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(cases, "PAGE", tmp_path / "cases.md")
+    monkeypatch.setattr(cases, "KEPT", tmp_path / "cases.json")
+    cases.PAGE.write_text("a\n<!-- missing -->\nold\n<!-- end -->\nz\n", encoding="utf-8")
+    run = cases.Run("missing", "mpea", "-", 0)
+    record = {**run._asdict(), **cases.what_is_missing(cases.load("mpea", folder), run)}
+    (tmp_path / "missing.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    cases.write_page([str(tmp_path / "missing.jsonl")])
+    text = cases.PAGE.read_text(encoding="utf-8")
+    assert "| mpea | 30 | 7 |" in text
+    assert "old" not in text
+    assert text.endswith("<!-- end -->\nz\n")

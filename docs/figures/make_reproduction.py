@@ -353,11 +353,12 @@ def source(name: str, results: Results) -> str:
         for method in results.methods
         if (missing := len(repeats) - sum((run["case"], run["method"]) == (case, method) for run in results.runs))
     ]
+    minutes = sum(scores.seconds([run]) * results.cases[run["case"]]["budget"] for run in results.runs) / 60
     lacks = f" It lacks {', '.join(lacking)}; ranks are over the other cases." if lacking else ""
     return (
         f"```console\n{COMMANDS[name]}\n```\n\n"
         f"[results/{name}.jsonl](results/{name}.jsonl): {len(results.runs)} runs, repeats {min(repeats)} to "
-        f"{max(repeats)}; {versions}; commit {commits}.{lacks}"
+        f"{max(repeats)}, {minutes:.0f} minutes of one core; {versions}; commit {commits}.{lacks}"
     )
 
 
