@@ -72,7 +72,7 @@ def test_the_tutorial_runs_as_written(tmp_path, monkeypatch, capsys):
                 assert not exit.value.code, f"{line}\n{output.err}"
                 ran.append(sys.argv[1])
     assert ran == ["init", "check", "suggest", "check", "suggest", "best", "gaps", "trust", "prospects", "plot", "best"]
-    assert set(json.loads(output.out)) == {"recommended", "seen", "note"}
+    assert set(json.loads(output.out)) == {"recommended", "seen", "rivals", "note"}
     assert len(read_experiments(table, Campaign.read(campaign)).rows) == 42
     assert len(list(Path("figures").iterdir())) == 14
 

@@ -13,7 +13,7 @@ from typing import Any
 import bomi
 from bomi import workflow
 from bomi.analysis import model_plots, plots, sensitivity
-from bomi.analysis.drawing import STYLE
+from bomi.analysis.drawing import STYLE, with_unit
 from bomi.campaign import summarize
 from bomi.campaign.printed import heading, page, paragraph, table
 from bomi.errors import BomiError
@@ -106,7 +106,7 @@ def _belief(loaded: LoadedTable) -> Iterator[str]:
 
 def _recommended(loaded: LoadedTable, found: Sequence[Recommendation]) -> Iterator[str]:
     """The recommended setting beside the best row, or the best trade-offs."""
-    names, outcomes = loaded.campaign.space.names, loaded.campaign.outcomes
+    outcomes = loaded.campaign.outcomes
     lines = []
     for one in found:
         if one.best.setting is not None:
@@ -120,7 +120,7 @@ def _recommended(loaded: LoadedTable, found: Sequence[Recommendation]) -> Iterat
         seen = by_name(one.best.seen, outcomes)
         inputs = [cells.text(cell) for cell in one.recorded.values()]
         lines.append([f"best so far, row {one.row}", *inputs, *(f"{seen[name]:.5g}" for name in outcomes)])
-    yield table(("", *names, *outcomes), lines, "Best and recommended")
+    yield table(("", *_columns(loaded), *_outcomes(loaded)), lines, "Best and recommended")
     notes = {said for one in found for said in (one.best.note, one.apart) if said}
     for note in (*notes, *loaded.optimizer.equipment(), *workflow.conditions(loaded)):
         yield paragraph(note[:1].upper() + note[1:] + ".")
@@ -136,10 +136,10 @@ def _next(loaded: LoadedTable, *, suggestions: int) -> Iterator[str]:
         yield paragraph(advice[:1].upper() + advice[1:] + ".", "said")
     if suggestions:
         advices = workflow.advise(loaded, suggestions)
-        names, outcomes = loaded.campaign.space.names, loaded.campaign.outcomes
+        outcomes = loaded.campaign.outcomes
         each = [(one.suggestion, one.why) for one in advices]
         lines = [[*_setting(one, loaded), *_expected(one.as_done or one.predicted, outcomes), why] for one, why in each]
-        header = (*names, *(f"expected {name}" for name in outcomes), "why")
+        header = (*_columns(loaded), *(f"expected {name}" for name in _outcomes(loaded)), "why")
         yield table(header, lines, "Suggested experiments")
 
 
@@ -162,14 +162,23 @@ def _origin(loaded: LoadedTable) -> Iterator[str]:
 
 
 def _setting(setting: Mapping[str, Known], loaded: LoadedTable) -> list[str]:
-    """The values of a setting, in the order of the columns, with their units."""
-    parameters = loaded.campaign.space.parameters
+    """The values of a setting, in the order of the columns."""
     found = []
-    for name, one in parameters.items():
+    for name in loaded.campaign.space.names:
         value = setting[name]
         text = f"{value:.5g}" if isinstance(value, float) else cells.text(value)
-        found.append(f"{text} {one.unit}".strip())
+        found.append(text)
     return found
+
+
+def _columns(loaded: LoadedTable) -> list[str]:
+    """The names of the parameters, with their units."""
+    return [with_unit(name, one.unit) for name, one in loaded.campaign.space.parameters.items()]
+
+
+def _outcomes(loaded: LoadedTable) -> list[str]:
+    """The names of the outcomes, with their units."""
+    return [with_unit(one.name, one.unit) for one in loaded.campaign.objectives]
 
 
 def _expected(predicted: Any, outcomes: tuple[str, ...]) -> list[str]:

@@ -143,7 +143,8 @@ def heading(figure: Any, text: str, below: str = "") -> None:
         import textwrap
 
         width = int(figure.get_figwidth() * 13.5)
-        figure.axes[0].set_title("\n".join(textwrap.wrap(below, width)), fontsize=9, weight="normal", color=SOFT)
+        lines = textwrap.wrap(below[:1].upper() + below[1:], width)
+        figure.axes[0].set_title("\n".join(lines), fontsize=9, weight="normal", color=SOFT)
 
 
 def with_unit(name: str, unit: str) -> str:

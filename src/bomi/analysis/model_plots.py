@@ -28,7 +28,7 @@ from bomi.analysis.drawing import (
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
 from bomi.results import STOP
-from bomi.space import Categorical, Ordinal, Parameter, cells
+from bomi.space import Array, Categorical, Ordinal, Parameter, cells
 from bomi.space.cells import Cell, Known
 
 FEWEST, LOOKS_BACK = 6, 6  # experiments, and how many times the table is looked at as it was before
@@ -117,7 +117,7 @@ def interactions(optimizer: Optimizer, *, outcome: str | None = None) -> Any:
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    heading(figure, f"What two parameters do to {name} only together")
+    heading(figure, f"What two parameters do to {name} only together", optimizer.validation(name).doubt)
     return figure
 
 
@@ -148,12 +148,13 @@ def surface(
         raise BomiError("there is no recommended setting to draw a map around yet")
     found = insight.surface(optimizer, setting, *pair, outcome=name)
     figure, panels = new_figure(10.5, 4.6, rows=1, columns=2)
-    unit = next(one.unit for one in optimizer.objectives if one.name == name)
-    for axes, heights, colours, what in (
-        (panels[0], found.mean, "viridis", f"expected {with_unit(name, unit)}"),
-        (panels[1], found.sd, "Greys", "standard deviation"),
+    objective = next(one for one in optimizer.objectives if one.name == name)
+    unit = objective.unit
+    for axes, heights, colours, what, possible in (
+        (panels[0], found.mean, "viridis", f"expected {with_unit(name, unit)}", objective.bounds),
+        (panels[1], found.sd, "Greys", with_unit("standard deviation", unit), (0.0, np.inf)),
     ):
-        shown = axes.contourf(found.across, found.up, heights, levels=14, cmap=colours)
+        shown = axes.contourf(found.across, found.up, heights, levels=_levels(heights, possible), cmap=colours)
         figure.colorbar(shown, ax=axes, label=what)
         _rows_on(axes, optimizer, pair, name)
         axes.plot(
@@ -164,7 +165,9 @@ def surface(
             scale(axes, parameters[one], axis)
             getattr(axes, f"set_{axis}lim")(*_ends(found.across if axis == "x" else found.up))
             getattr(axes, f"set_{axis}label")(with_unit(one, parameters[one].unit))
-    others = ", ".join(f"{one} {cells.text(value)}" for one, value in setting.items() if one not in pair)
+    others = ", ".join(
+        f"{one} {_rounded(value)} {parameters[one].unit}".strip() for one, value in setting.items() if one not in pair
+    )
     heading(figure, f"{name} over {pair[0]} and {pair[1]}", f"with {others}" if others else "")
     legend_below(figure, panels)
     return figure
@@ -174,13 +177,29 @@ def _rows_on(axes: Any, optimizer: Optimizer, pair: tuple[str, str], outcome: st
     """The rows that know both parameters as points, and draws of those that lack one."""
     found = insight.placed(optimizer, *pair, outcome=outcome)
     for known, style in (
-        (False, {"color": VERMILION, "alpha": 0.25, "linewidth": 0, "label": "where a gap may be"}),
+        (False, {"color": VERMILION, "alpha": 0.25, "linewidth": 0}),
         (True, {"color": "white", "edgecolor": INK, "linewidth": 0.8, "label": "experiments", "clip_on": False}),
     ):
         ends = [(x, y) for one in found if one.known is known for x, y in zip(one.across, one.up, strict=True)]
         if ends:
             x, y = np.array(ends, dtype=float).T
             axes.scatter(x, y, **(dots(len(ends), 22) if known else {"s": 7}), zorder=2 + known, **style)
+            if not known:  # one dot of a smear could not be seen in the legend
+                axes.scatter([], [], s=22, color=VERMILION, alpha=0.5, linewidth=0, label="where a gap may be")
+
+
+def _levels(heights: Array, possible: tuple[float, float]) -> Array:
+    """Round heights at which colours change, none beyond what is possible."""
+    from matplotlib.ticker import MaxNLocator
+
+    ends = MaxNLocator(14).tick_values(float(heights.min()), float(heights.max()))
+    found: Array = np.unique(np.clip(ends, *possible))
+    return found if len(found) > 1 else found + np.array([-0.5, 0.5])
+
+
+def _rounded(value: Known) -> str:
+    """A value as it is told beside a figure."""
+    return f"{value:.4g}" if isinstance(value, float) else cells.text(value)
 
 
 def _ends(values: Sequence[Known]) -> tuple[float, float]:
