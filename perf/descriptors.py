@@ -42,7 +42,7 @@ def read(folder: Path) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
         numbers = pd.read_csv(folder / file)
         key = next(column for column in numbers if column.lower() == f"{name}_smiles".lower())
         numbers = numbers.set_index(key).select_dtypes("number")
-        described[name] = numbers.loc[:, numbers.std() > 0]
+        described[name] = numbers.loc[:, numbers.round(9).nunique() > 1]
     return table.rename(columns={f"{name}_SMILES": name for name in FILES}), described
 
 

@@ -56,14 +56,14 @@ class Bench:
     def best(self, days: FloatArray) -> float:
         """The best mean outcome over some days that one setting has."""
         rng = np.random.default_rng(0)
-        points = rng.random((4000, len(self.names)))
+        points = rng.random((8000, len(self.names)))
         values = np.mean([self(self._with(points, day)) for day in days], 0)
         found = [
             minimize(
                 lambda x: -self.on(np.clip(x, 0, 1), days).mean(), points[i], method="Powell",
                 bounds=[(0, 1)] * len(self.names),
             ).fun
-            for i in values.argsort()[-3:]
+            for i in values.argsort()[-12:]
         ]  # fmt: skip
         return float(-min(found))
 
