@@ -1,7 +1,6 @@
 """Pictures of the page for docs/web.md, in Chromium: `python docs/figures/make_web_figures.py`."""
 
 import io
-import itertools
 import os
 import shutil
 import socket
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -83,11 +83,20 @@ def save(page: Page, name: str, *, whole: bool = False) -> None:
     """A small file: few colours are enough for flat areas and text, the most frequent ones just as they are."""
     picture = Image.open(io.BytesIO(page.screenshot(full_page=whole))).convert("RGB")
     FOLDER.mkdir(exist_ok=True)
-    exact = [colour for _, colour in sorted(picture.getcolors(2**24), reverse=True)[:EXACT]]
-    rest = picture.quantize(COLOURS - len(exact), method=Image.Quantize.MEDIANCUT).getpalette()
-    palette = Image.new("P", (1, 1))
-    palette.putpalette([*itertools.chain.from_iterable(exact), *rest])
-    picture.quantize(palette=palette, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+    pixels = np.asarray(picture).reshape(-1, 3)
+    colours, place, often = np.unique(pixels, axis=0, return_inverse=True, return_counts=True)
+    exact = colours[np.argsort(-often)[:EXACT]]
+    rest = picture.quantize(COLOURS - len(exact), method=Image.Quantize.MEDIANCUT).getpalette() or []
+    palette = np.concatenate([exact, np.reshape(rest, (-1, 3))])
+    nearest = np.concatenate(
+        [
+            ((some[:, None] - palette[None].astype(float)) ** 2).sum(-1).argmin(-1)
+            for some in np.array_split(colours, 50)
+        ]
+    )
+    few = Image.fromarray(nearest[place.ravel()].reshape(picture.height, picture.width).astype(np.uint8), "P")
+    few.putpalette(palette.astype(np.uint8).tobytes())
+    few.save(FOLDER / f"{name}.png", optimize=True)
 
 
 def problems(page: Page) -> None:
@@ -123,10 +132,14 @@ def take(browser: Browser, address: str, size: str, light: str) -> None:
         page.wait_for_function("!document.querySelector('[aria-busy]')")
         page.wait_for_timeout(1000)
         page.mouse.move(0, 0)
+        if view == "progress":
+            page.locator(".js-plotly-plot .main-svg").first.wait_for()
+            page.wait_for_timeout(500)
         if view == "progress" and size == "wide":
             page.get_by_role("button", name="Draw").click()
             page.get_by_role("img", name="expected strength over temperature and time").wait_for()
-            page.set_viewport_size({"width": width, "height": 2800})  # so that the bar stays at the top
+            tall = page.evaluate("document.documentElement.scrollHeight")
+            page.set_viewport_size({"width": width, "height": tall})  # so that the bar stays at the top
             page.wait_for_timeout(1500)
         if view == "data" and (size, light) == ("wide", "light"):
             problems(page)
@@ -154,7 +167,8 @@ def several(browser: Browser, address: str) -> None:
         page = context.new_page()
         page.goto(f"{address}&view=progress")
         page.get_by_role("rowheader", name="1", exact=True).wait_for()
-        page.wait_for_timeout(2000)
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        page.wait_for_timeout(1000)
         save(page, f"tradeoffs-wide-{light}")
         page.goto(f"{address}&view=setup")
         page.get_by_role("region", name="Constraint 1").wait_for()

@@ -126,7 +126,7 @@ def test_what_is_given_today_is_kept_by_the_suggestions(lab, served, tab):
     page = tab(served(lab).at("suggest"), "Suggest")
     page.get_by_label("cooling, given").fill("1000")
     button(page, "Suggest").click()
-    page.get_by_text("1000").first.wait_for()
+    page.get_by_text("1000").first.wait_for(timeout=SLOW)
     assert page.get_by_role("heading", name="Suggested experiment").count() == 0
     page.get_by_label("cooling, given").fill("8")
     page.get_by_label("Another parameter is given").click()

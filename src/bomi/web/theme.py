@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from nicegui import ui
+from nicegui import json, ui
 
 from bomi.campaign import Campaign
 from bomi.space import Parameter, cells
@@ -121,15 +120,22 @@ def round_button(icon: str, name: str, action: Callable[[], Any]) -> ui.button:
     return made
 
 
+def plot(figure: Mapping[str, Any], height: int, name: str) -> ui.plotly:
+    """A figure with a name for screen readers; it has its room before plotly is loaded, so that nothing jumps."""
+    with block("").style(f"min-height: {height}px"):
+        made = ui.plotly(dict(figure)).classes("plot").style(f"height: {height}px")
+    made.props["role"] = "img"
+    made.props["aria-label"] = name
+    return made
+
+
 def export(figure: ui.plotly | Mapping[str, Any], name: str) -> None:
     """Buttons that save a figure as a file: one that is shown, or one that is shown as text and bars."""
 
     def save(kind: str) -> None:
         options = {"format": kind, "filename": name, "width": 900, "height": 500, "scale": 2 if kind == "png" else 1}
-        if isinstance(figure, ui.plotly):
-            figure.run_plot_method("downloadImage", options)
-        else:
-            ui.run_javascript(f"bomi.saveFigure({dumps(figure)}, {dumps(options)})")
+        shown = figure.figure if isinstance(figure, ui.plotly) else figure  # as it is now
+        ui.run_javascript(f"bomi.saveFigure({dumps(shown)}, {dumps(options)})")
 
     with block("line").style("justify-content: flex-end; gap: 0; margin-top: -6px"):
         for kind in ("svg", "png"):

@@ -110,7 +110,7 @@ window.bomi = (() => {
     Quasar.Dark.toggle();
     localStorage.setItem("bomi-dark", Quasar.Dark.isActive ? "1" : "0");
   };
-  // A figure that is shown as text and bars is drawn only to be saved.
+  // A figure is drawn anew to be saved: it may be shown as text and bars, or not be there yet.
   const saveFigure = async (figure, options) => {
     const { Plotly } = await import("nicegui-plotly");
     await Plotly.downloadImage(figure, options);

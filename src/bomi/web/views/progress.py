@@ -139,12 +139,8 @@ class ProgressView(View):
             ).classes("soft small")
             predictions = [by_name(one.best.predicted, campaign.outcomes) for one in choices if one.best.predicted]
             pair = campaign.objectives[0], campaign.objectives[1]
-            figure = (
-                ui.plotly(figures.front(self.experiments, pair, predictions)).classes("plot").style("height: 340px")
-            )
-            theme.export(figure, "trade-offs")
-            figure.props["role"] = "img"
-            figure.props["aria-label"] = f"{pair[1].name} against {pair[0].name}, with the best trade-offs"
+            named = f"{pair[1].name} against {pair[0].name}, with the best trade-offs"
+            theme.export(theme.plot(figures.front(self.experiments, pair, predictions), 340, named), "trade-offs")
             with theme.block("scroll"), ui.element("table").classes("rows"):
                 names = [*campaign.outcomes, *campaign.space.names]
                 with ui.element("thead"), ui.element("tr"):
@@ -193,9 +189,8 @@ class ProgressView(View):
             with theme.sheet():
                 goals = {"maximize": "more is better", "minimize": "less is better"}
                 theme.heading(f"{objective.name} over time, {goals.get(objective.goal, objective.wish)}")
-                figure = ui.plotly(figures.outcomes(self.experiments, objective)).classes("plot").style("height: 300px")
-                figure.props["role"] = "img"
-                figure.props["aria-label"] = f"{objective.name} of {len(self.experiments.rows)} experiments over time"
+                named = f"{objective.name} of {len(self.experiments.rows)} experiments over time"
+                figure = theme.plot(figures.outcomes(self.experiments, objective), 300, named)
                 theme.export(figure, f"{objective.name} over time")
             if self.outcome in self.found.importance:
                 self.importance(self.found.importance[self.outcome])
@@ -219,9 +214,8 @@ class ProgressView(View):
                 "Each row is predicted from all other rows, with a 90 % interval. Points far from the line deserve a "
                 "second look."
             ).classes("soft small")
-            figure = ui.plotly(figures.validation(self.experiments, objective, found)).classes("plot")
-            figure.style("height: 340px").props["role"] = "img"
-            figure.props["aria-label"] = f"predicted against measured {objective.name}"
+            drawn = figures.validation(self.experiments, objective, found)
+            figure = theme.plot(drawn, 340, f"predicted against measured {objective.name}")
             theme.export(figure, f"{objective.name} predicted against measured")
 
     def doubt(self) -> None:

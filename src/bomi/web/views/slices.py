@@ -67,10 +67,8 @@ class Slices:
         with theme.block("line between"):
             theme.heading(figures.with_unit(name, parameter.unit))
             value = ui.label().style("font-weight: 500")
-        figure = ui.plotly({"data": [], "layout": figures.layout(height=210), "config": figures.CONFIG})
-        figure.classes("plot").style("height: 210px").props["role"] = "img"
-        figure.props["aria-label"] = f"expected {self.outcome} along {name}"
-        self.plots[name] = figure
+        empty = {"data": [], "layout": figures.layout(height=210), "config": figures.CONFIG}
+        figure = self.plots[name] = theme.plot(empty, 210, f"expected {self.outcome} along {name}")
         theme.export(figure, f"{self.outcome} along {name}")
         self.controls[name] = (self.control(name, parameter), value)
 
@@ -205,11 +203,8 @@ class Slices:
                 shown = figures.map_figure(
                     found, (across, up), self.parameters, title, dict(items), rows, unsure=unsure
                 )
-                figure = ui.plotly(shown).classes("plot").style("height: 420px")
-                figure.props["role"] = "img"
-                what = "uncertainty of" if unsure else "expected"
-                figure.props["aria-label"] = f"{what} {self.outcome} over {across} and {up}"
-                theme.export(figure, f"{what} {self.outcome} over {across} and {up}")
+                named = f"{'uncertainty of' if unsure else 'expected'} {self.outcome} over {across} and {up}"
+                theme.export(theme.plot(shown, 420, named), named)
                 ui.label("Circles are rows; orange dots are where a row with a gap may be.").classes("soft small")
 
         background_tasks.create(run())
