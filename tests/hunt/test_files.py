@@ -22,4 +22,4 @@ def test_a_fault_is_found_and_told_by_its_smallest_case(monkeypatch):
 def test_every_document_and_command_is_read_or_refused():
     found = hunt(documents.attempt, documents.smallest, seconds=5)
     assert found.wrong == [], "\n\n" + "\n\n".join(found.wrong)
-    assert found.kinds["documents"] > 10
+    assert found.kinds
