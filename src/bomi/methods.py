@@ -86,8 +86,8 @@ METHODS = {row.name: row for row in _ROWS}
 def method(name: str | Method, **settings: Any) -> Method:
     """A method by name, with some of its settings changed.
 
-    >>> method("bomi", worlds=10).filler
-    MatrixFactorization(worlds=10, rank=15, noise=0.01, sweeps=40)
+    >>> method("bomi", worlds=10).filler.worlds
+    10
     """
     if isinstance(name, Method):
         chosen = name

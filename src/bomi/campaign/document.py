@@ -215,9 +215,9 @@ def _replacement(whole: _Section) -> bool:
 def _same(whole: _Section, space: Space) -> tuple[str, ...]:
     names = whole.keys.get("same_in_batch", [])
     try:
-        return read_names(space, names)
+        return read_names(space, names, "same_in_batch")
     except TableError as error:
-        raise SpaceError(str(error).replace("`same`", "same_in_batch"), ("same_in_batch",)) from None
+        raise SpaceError(str(error), ("same_in_batch",)) from None
 
 
 def _unknown(whole: _Section) -> tuple[str, ...]:

@@ -410,12 +410,12 @@ def given_conditions(space: Space, given: object) -> dict[str, object]:
     return {name: named[name] for name in space.conditions.columns if name in named}
 
 
-def read_names(space: Space, names: object) -> tuple[str, ...]:
-    """The parameters that a batch has one value of."""
+def read_names(space: Space, names: object, what: str = "`same`") -> tuple[str, ...]:
+    """The parameters that a batch has one value of; `what` names the list in errors."""
     listed = [names] if isinstance(names, str) else names
     if not isinstance(listed, Sequence) or not all(isinstance(name, str) for name in listed):
-        raise TableError(f"`same` must be a list of parameters, but got {shown(names)}")
-    check_parameters(space, dict.fromkeys(listed), "`same`")
+        raise TableError(f"{what} must be a list of parameters, but got {shown(names)}")
+    check_parameters(space, dict.fromkeys(listed), what)
     for name in listed:
         if name in space.measured:
             raise TableError(f"{name!r} is measured, so nobody can keep it the same")
