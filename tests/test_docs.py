@@ -109,6 +109,7 @@ WITH_PROGRAMS = [path for path in DOCUMENTS if programs(path)]
 
 @pytest.mark.filterwarnings("ignore:add_tracking_metric is deprecated:DeprecationWarning")  # Ax's, against itself
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:PartialFixedSampler is experimental")
 @pytest.mark.parametrize("path", WITH_PROGRAMS, ids=names(WITH_PROGRAMS))
 def test_every_python_example_runs(path, tmp_path, monkeypatch):
     needed = {} if os.environ.get("BOMI_REQUIRE_ALL") == "1" else EXTRAS

@@ -1,6 +1,7 @@
 """Conditional spaces: what trials say of conditions, and that what does not apply changes nothing."""
 
 import math
+from datetime import timedelta
 
 import optuna
 import pytest
@@ -28,7 +29,9 @@ SPACE = {
 
 def done(**params):
     used = {name: SPACE[name] for name in params}
-    return create_trial(params=params, distributions=used, value=0.0, state=TrialState.COMPLETE)
+    trial = create_trial(params=params, distributions=used, value=0.0, state=TrialState.COMPLETE)
+    trial.datetime_complete = trial.datetime_start + timedelta(seconds=1)
+    return trial
 
 
 def test_a_choice_decides():
@@ -75,6 +78,11 @@ def test_a_parent_may_have_a_condition_itself():
 )
 def test_without_one_that_decides_there_is_no_condition(trials):
     assert conditions(trials, SPACE) == {}
+
+
+def test_what_old_experiments_lack_says_nothing():
+    old = create_trial(params={"kind": "forest"}, distributions={"kind": SPACE["kind"]}, value=0.0)
+    assert conditions([done(kind="svm", c=1.0), old], SPACE) == {}
 
 
 def test_trials_that_are_not_complete_say_nothing():

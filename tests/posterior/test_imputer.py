@@ -162,7 +162,7 @@ def test_a_transform_is_chosen_by_one_world_after_another_and_spares_the_best_wh
     monkeypatch.setattr(
         policy,
         "choose_transform",
-        lambda outcomes, aim, inputs, space, *, keep_upper_tail, ends: (
+        lambda outcomes, aim, inputs, space, *, conditions, keep_upper_tail, ends: (
             seen.append((inputs, keep_upper_tail)) or Transform()
         ),
     )

@@ -11,7 +11,7 @@ class Line:
     """A model of one world whose mean is a line of the first column, with a constant standard deviation."""
 
     def __init__(self, slope, sd, rows):
-        self.slope, self.sd, self.inputs = slope, sd, torch.tensor(rows, dtype=torch.float64)[None, :, None]
+        self.slope, self.sd, self.places = slope, sd, torch.tensor(rows, dtype=torch.float64)[None, :, None]
 
     def moments(self, points):
         mean = self.slope * points[..., 0].reshape(1, -1)

@@ -49,10 +49,11 @@ class Condition:
 def conditions(trials: Sequence[FrozenTrial], space: Mapping[str, BaseDistribution]) -> dict[str, Condition]:
     """The condition of each parameter that some complete trials lack, if one other parameter decides; parents first.
 
-    A parent is suggested before its child, in every trial that has the child. Choices decide more often than whole
+    A parent is suggested before its child, in every trial that has the child. Trials that took no time were added, not
+    run: what an old experiment lacks may be a value that nobody knows. Choices decide more often than whole
     numbers, and these more often than others.
     """
-    complete = [trial for trial in trials if trial.state is TrialState.COMPLETE]
+    complete = [trial for trial in trials if trial.state is TrialState.COMPLETE and trial.duration]
     found: dict[str, Condition] = {}
     for name in sorted(space, key=lambda name: -sum(name in trial.params for trial in complete)):
         having = [trial for trial in complete if name in trial.params]

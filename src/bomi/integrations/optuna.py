@@ -468,7 +468,8 @@ def _cells(
     columns = column_names(search_space)
     recorded = {columns[name]: _cell(trial, name, distribution) for name, distribution in search_space.items()}
     for name, distribution in search_space.items():
-        if name not in trial.params and not conditional.applies(name, found, trial.params, search_space):
+        known = name in trial.params or recorded[columns[name]] is not None
+        if not known and not conditional.applies(name, found, trial.params, search_space):
             recorded[columns[name]] = conditional.middle(_parameter(name, distribution))
     asked = {
         RESERVED + columns[name]: _to_known(trial, name, distribution, trial.params[name])
