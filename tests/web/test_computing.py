@@ -1,6 +1,7 @@
 """What is told while something is computed, and steps that are undone: without a browser."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 from bomi.campaign.snapshot import Snapshot
 from bomi.web.computing import Computing
@@ -39,7 +40,8 @@ def told(share, seconds, monkeypatch, *, before=None):
         assert await task == "suggest"
         return said
 
-    return asyncio.run(main())
+    with ThreadPoolExecutor(1) as other:  # the browser of other tests has a loop in this thread
+        return other.submit(asyncio.run, main()).result()
 
 
 def test_long_work_tells_how_long_it_has_taken_and_how_long_it_will(monkeypatch):

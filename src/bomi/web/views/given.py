@@ -21,6 +21,7 @@ class Given:
     def __init__(self, session: Session, campaign: Campaign | None) -> None:
         self.session, self.campaign = session, campaign
         self.fields: dict[str, Any] = {}
+        self.refused: dict[str, object] = {}  # values with a message at their field
 
     def build(self) -> Given:
         """Draw it; unfolded where something is typed already, or is measured."""
@@ -60,7 +61,8 @@ class Given:
 
     def typed(self, name: str, field: Any, value: object) -> None:
         """What is typed is kept, for all tabs."""
-        field.error = None
+        if value != self.refused.get(name):  # the browser may tell the same value once more
+            field.error = None
         self.session.desk.keep(f"given/{name}", str(value) if value not in (None, "") else None)
 
     def read(self) -> tuple[tuple[str, Known], ...] | None:
@@ -73,6 +75,6 @@ class Given:
             try:
                 known |= read_given(self.campaign.space, {name: field.value})
             except BomiError as error:
-                field.error = theme.sentence(str(error))
+                self.refused[name], field.error = field.value, theme.sentence(str(error))
                 return None
         return tuple(known.items())
