@@ -45,6 +45,7 @@ def wrong(column, change, row=17):
     [
         ("heat", lambda value: 10 * value, 30.0),
         ("hardness", lambda value: 10 * value, 10.0),
+        ("hardness", lambda value: value + 90, 10.0),
         ("hours", lambda value: value + 6 if value < 8 else value - 6, 1.5),  # as its row does not have it
     ],
 )

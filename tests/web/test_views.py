@@ -123,7 +123,7 @@ def test_what_is_given_today_is_kept_by_the_suggestions(lab, served, tab):
     path = lab.parent / "campaign.toml"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("[parameters.cooling]", '[parameters.cooling]\nrole = "measured"'), encoding="utf-8")
-    page = tab(served(lab).at("suggest"), "Suggest")
+    page = tab(served(lab, alone=True).at("suggest"), "Suggest")
     page.get_by_label("cooling, given").fill("1000")
     button(page, "Suggest").click()
     page.get_by_text("1000").first.wait_for(timeout=SLOW)

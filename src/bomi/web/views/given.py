@@ -41,6 +41,8 @@ class Given:
             if left:
                 pick = ui.select(left, label="Another parameter is given").props("outlined dense")
                 pick.style("min-width: 220px").on_value_change(lambda event: self.pick(event.value, pick))
+        if typed:
+            self.read()  # a view that is drawn anew keeps its message
         return self
 
     def pick(self, name: object, pick: ui.select) -> None:
