@@ -178,7 +178,6 @@ def tab(profile) -> Iterator:
         page.on("pageerror", lambda error: errors.append(f"{error}\n{error.stack}"))
         page.goto(address)
         page.get_by_role("heading", name=heading, level=1, exact=True).wait_for()
-        page.wait_for_function("window.did_handshake")
         return page
 
     yield opened
