@@ -61,7 +61,7 @@ def test_keys_do_what_they_do_in_a_spreadsheet(lab, served, tab):
     button(page, "Save 1 change").wait_for()
 
 
-@pytest.mark.skipif("BOMI_RACY" not in os.environ, reason="on a fast machine it clicks before the page has settled")
+@pytest.mark.skipif("BOMI_RACY" not in os.environ, reason="fails now and then beside other tests; why is not known")
 def test_blocks_are_copied_pasted_filled_and_cleared(lab, served, tab):
     page = tab(served(lab).address)
     cell(page, 0, 3).click()

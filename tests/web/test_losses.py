@@ -151,7 +151,7 @@ def test_the_set_up_keeps_what_is_typed_over_views_reloads_and_tabs(lab, served,
     assert campaign.read_text(encoding="utf-8") == before
 
 
-@pytest.mark.skipif("BOMI_RACY" not in os.environ, reason="on a fast machine it clicks before the page has settled")
+@pytest.mark.skipif("BOMI_RACY" not in os.environ, reason="fails now and then beside other tests; why is not known")
 def test_saving_one_gap_keeps_what_is_typed_into_another(lab, served, tab):
     page = tab(served(lab).at("gaps"), "Gaps")
     only(page, "temperature")
