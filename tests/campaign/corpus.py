@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from bomi.campaign import guess, read_sheet
+from bomi.campaign.doubts import doubts
 from bomi.campaign.experiments import check
 from bomi.data.observations import Row
 from bomi.errors import BomiError
@@ -82,6 +83,7 @@ def outcome(case: Case, folder: Path) -> str:
     if found.unused:
         lines.append(f"unused: {', '.join(found.unused)}")
     lines += [f"note: {note}" for note in sheet.notes]
+    lines += [f"look: {doubt}" for doubt in doubts(experiments)]
     return "\n".join(lines) + "\n"
 
 
@@ -111,6 +113,7 @@ def number(text: str) -> float | None:
 
 def workbook(rows: list[list[str]], options: dict[str, str]) -> bytes:
     import openpyxl
+    from openpyxl.styles import Font
 
     book = openpyxl.Workbook()
     sheet = book.active
@@ -126,6 +129,14 @@ def workbook(rows: list[list[str]], options: dict[str, str]) -> bytes:
                 cell.number_format = "0%" if percent else "General"
     for merged in options.get("merged", "").split(",") if "merged" in options else ():
         sheet.merge_cells(merged)
+    for shaped in options.get("format", "").split("; ") if "format" in options else ():
+        letter, _, shape = shaped.partition("=")
+        for cell in sheet[letter][1:]:
+            cell.number_format = shape
+    for struck in options.get("struck", "").split(",") if "struck" in options else ():
+        sheet[struck].font = Font(strike=True)
+    for place in options.get("hidden", "").split(",") if "hidden" in options else ():
+        (sheet.row_dimensions[int(place)] if place.isdigit() else sheet.column_dimensions[place]).hidden = True
     packed = io.BytesIO()
     book.save(packed)
     return packed.getvalue()

@@ -5,12 +5,14 @@ import pytest
 from bomi.campaign import Campaign, guess, read_experiments, write_guess
 from bomi.campaign.digits import settable
 from bomi.campaign.doubts import doubts
-from bomi.campaign.guess import UnsureError
 from bomi.campaign.lexicon import goal_of
+from bomi.campaign.outcome import UnsureError
 from bomi.campaign.sheet import parse_sheet, read_sheet
 from bomi.campaign.template import new_table
+from bomi.campaign.toml import parse_campaign
 from bomi.campaign.words import likely_mistakes, plain_words
 from bomi.errors import FileError, TableError
+from bomi.space import Conditions
 
 HERE = Path("lab.csv")
 
@@ -33,16 +35,19 @@ H5,2024-01-10,JD,hot,2,F2,30,9,45,99
 """
 
 
+DIFFERS = "differs in each row: if it is measured and not set, give it role = 'measured'"
+
+
 def test_every_column_is_taken_for_something_with_why():
     assert why(TABLE, objective="yield (%)") == {
         "Run": "identifier: counts up",
         "Date": "date: date",
         "Operator": "unused: kept, not used: by its name it says who, where or from which lot",
-        "T (°C)": "parameter: number, 4 of 5 cells; row 6: 'hot', from 0 to 200 °C",
+        "T (°C)": f"parameter: number, 4 of 5 cells; row 6: 'hot', from 0 to 200 °C; {DIFFERS}",
         "passes": "parameter: whole number, from 1 to 3",
         "furnace": "constant: constant 'F2': not used",
         "hold": "constant: constant 30: not used",
-        "c (mg/L)": "parameter: number, from 1 to 8000 mg/L on a log scale",
+        "c (mg/L)": f"parameter: number, from 1 to 8000 mg/L on a log scale; {DIFFERS}",
         "yield (%)": "objective: maximize, a guess by its name; number",
         "purity (%)": "unused: kept, not used: seems to be another outcome; --objective takes several",
     }
@@ -52,7 +57,7 @@ def test_what_is_only_a_guess_is_called_one():
     table = "T (°C),feed,drying,CD (nm)\n60,1,4.1,182\n70,2,4.7,171\n60,2,4.3,165\n70,1,4.9,179\n"
     said = why(table, objective="CD (nm)")
     assert said["CD (nm)"].startswith("objective: maximize, though its name does not tell: --goal minimize")
-    assert said["drying"].endswith("differs in each row: if it is measured and not set, give it role = 'measured'")
+    assert said["drying"].endswith(DIFFERS)
     assert "differs" not in said["feed"]
 
 
@@ -284,3 +289,32 @@ def test_more_parameters_than_are_guessed_can_be_named(tmp_path):
     with pytest.raises(FileError, match="--parameters"):
         guess(read_sheet(path), objective="y")
     assert guess(read_sheet(path), objective="y", parameters=names).campaign.space.names == tuple(names)
+
+
+def test_days_and_lots_with_several_rows_each_are_offered_as_groups():
+    rows = "".join(f"{i},{160 + i},2026-03-0{1 + i // 3},{'AB'[i % 2]}{i % 2},Bo,n{i},{i * i}\n" for i in range(9))
+    found = guessed("run,temperature,date,lot,operator,sample,strength\n" + rows)
+    assert found.conditions == Conditions(["date", "lot"], "date")  # one operator is no second to compare with
+    assert "\n# [groups]  # to learn" in found.text()
+    assert '\n# columns = ["date", "lot"]\n' in found.text()
+    assert '\n# column = "date"\n' in found.text()
+    assert not parse_campaign(Path("campaign.toml"), found.text().encode()).space.conditions  # offered, not taken
+
+
+def test_days_with_one_row_each_are_no_groups():
+    rows = "".join(f"{160 + i},2026-03-0{1 + i},{i * i}\n" for i in range(9))
+    assert guessed("temperature,date,strength\n" + rows).conditions == Conditions((), "date")
+
+
+def test_a_year_beyond_all_numbers_is_no_reason_to_stop():
+    text = "Year,heat,hardness\n21e99923,180,131\n2021,200,140\n2022,190,137\n"
+    assert "heat" in guess(parse_sheet(HERE, text.encode()), objective="hardness").campaign.space.names
+
+
+def test_parameters_whose_names_do_not_say_that_they_are_set_are_named():
+    table = "temperature,Betreuerin,dopant,strength\n" + "".join(
+        f"{160 + 5 * (i % 4)},{['Ada', 'Eva'][i % 2]},{['La', 'Ce', 'Nd'][i % 3]},{i * i}\n" for i in range(12)
+    )
+    found = guessed(table)
+    assert "'Betreuerin', 'dopant'; if one is measured, or says who" in found.doubt
+    assert guessed(table, parameters=["temperature", "dopant"]).doubt == ""

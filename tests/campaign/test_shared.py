@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import bomi
-from bomi.campaign import append, read_experiments, storage
+from bomi.campaign import append, locks, read_experiments, storage
 from bomi.errors import FileError
 
 from .conftest import TABLE
@@ -145,6 +145,24 @@ def test_a_lock_that_another_user_left_is_named_with_its_owner_and_age(lab, camp
     assert "days old, is in the way; if nobody writes there, remove it" in told.read_text()
 
 
+def test_who_waits_for_many_others_in_turn_is_patient_with_each(lab, campaign, monkeypatch):
+    lock, others = lab.parent / ".lab.csv.lock", iter(range(20))
+    ours = locks._try_lock
+
+    def another_was_faster(descriptor):
+        if next(others, None) is None:
+            return ours(descriptor)
+        lock.unlink()  # it has finished, and the next one has begun
+        lock.touch()
+        return False
+
+    monkeypatch.setattr(locks, "PATIENCE", 0.1)
+    monkeypatch.setattr(locks, "_try_lock", another_was_faster)
+    append(lab, campaign, [SETTING])
+    assert len(lab.read_text().splitlines()) == len(TABLE.strip().splitlines()) + 1
+    assert not left(lab.parent)
+
+
 def test_a_full_disk_leaves_the_table_and_nothing_else(lab, campaign, monkeypatch):
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -194,6 +212,25 @@ def test_what_a_colleague_s_program_left_beside_is_named(lab, name, said):
     (told,) = storage.company(lab)
     assert name in told
     assert said in told
+
+
+@pytest.mark.parametrize(("kind", "named"), [("cifs", True), ("nfs4", True), ("ext4", False)])
+def test_a_network_drive_is_named(lab, monkeypatch, tmp_path_factory, kind, named):
+    mounts = tmp_path_factory.mktemp("proc") / "mounts"
+    drive = str(lab.parent.resolve()).replace(" ", "\\040")
+    mounts.write_text(f"/dev/vda / ext4 rw 0 0\n//server/lab {drive} {kind} rw 0 0\nother /elsewhere nfs rw 0 0\n")
+    monkeypatch.setattr(storage, "_MOUNTS", mounts)
+    told = [said for said in storage.company(lab) if "network drive" in said]
+    assert (
+        told
+        == [
+            f"it is on a network drive ({kind}), where two machines may not see each other's locks; "
+            "let one of them write at a time"
+        ]
+        * named
+    )
+    monkeypatch.setattr(storage, "_MOUNTS", mounts.with_name("none"))
+    assert storage.company(lab) == []
 
 
 def test_what_a_killed_process_left_is_gone_after_the_next_save(tmp_path):

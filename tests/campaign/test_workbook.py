@@ -391,6 +391,53 @@ def test_a_column_in_percent_gets_shares(tmp_path):
         append(table, campaign, [{"humidity": 41.0}])
 
 
+def test_a_unit_that_a_number_format_shows_is_read_and_kept(tmp_path):
+    table = tmp_path / "lab.xlsx"
+    book = openpyxl.Workbook()
+    for row in [("run", "hold", "y"), ("H1", 30, 3.0), ("H2", 2, 4.0), ("H3", 45, 5.5), ("H4", 90, 2.0)]:
+        book.active.append(row)
+    for line, shape in zip(range(2, 6), ['0 "min"', '0.0 "h"', "0\\ \\m\\i\\n", '0 "min";-0 "min"'], strict=True):
+        book.active.cell(line, 2).number_format = shape
+    book.save(table)
+    campaign = write_guess(table, objective={"y": "maximize"})[1].campaign
+    assert [row.recorded["hold"] for row in read_experiments(table, campaign).rows] == [30, 120, 45, 90]
+    with pytest.raises(FileError, match=r"'hold' of lab\.xlsx is shown in h, but not in its last row, 5"):
+        append(table, campaign, [{"hold": 60.0}])
+    book.active.cell(3, 2, 120).number_format = '0 "min"'
+    book.save(table)
+    append(table, campaign, [{"hold": 60.0}])
+    assert read_experiments(table, campaign).rows[-1].recorded["hold"] == 60
+    assert openpyxl.load_workbook(table).active["B6"].number_format == '0 "min";-0 "min"'
+
+
+def test_a_number_format_that_shows_thousands_or_a_percent_sign_changes_no_number(tmp_path):
+    book = openpyxl.Workbook()
+    for row in [("a", "b", "y"), (1500, 12, 3.0), (2500, 14, 4.0)]:
+        book.active.append(row)
+    for line in (2, 3):
+        book.active.cell(line, 1).number_format = '0.0,"k"'
+        book.active.cell(line, 2).number_format = '0"%"'
+    book.save(table := tmp_path / "lab.xlsx")
+    assert read_sheet(table).rows == [["1500", "12", "3"], ["2500", "14", "4"]]
+
+
+def test_what_a_workbook_hides_is_read_and_told(tmp_path):
+    plain = spreadsheet([["run", "T", "y"], ["1", "20", "3"], ["2", "30", "4"], ["3", "40", "5"]])
+    with zipfile.ZipFile(io.BytesIO(plain)) as archive:
+        content = archive.read("content.xml").decode()
+    head, *rows = content.split("<table:table-row>")
+    head += '<table:table-column/><table:table-column table:visibility="collapse"/>'
+    content = head + "".join(
+        ('<table:table-row table:visibility="filter">' if i == 2 else "<table:table-row>") + row
+        for i, row in enumerate(rows)
+    )
+    with zipfile.ZipFile(table := tmp_path / "lab.ods", "w") as archive:
+        archive.writestr("content.xml", content)
+    sheet = read_sheet(table)
+    assert sheet.columns["T"] == ["20", "30", "40"]
+    assert sheet.notes == ("hidden in the workbook, but read: row 3", "hidden in the workbook, but read: column 'T'")
+
+
 def far_cell() -> bytes:
     book = openpyxl.Workbook()
     book.active["A1"] = "T"

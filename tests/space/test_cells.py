@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomi import BomiError
-from bomi.space.cells import Interval, Normal, is_unknown, text
+from bomi.errors import CellError
+from bomi.space.cells import Censored, Interval, Normal, is_unknown, text
 from bomi.space.typed import parse
 
 numbers = st.floats(-1e100, 1e100)
@@ -76,3 +77,10 @@ def test_any_text_is_a_cell_or_a_clear_error(typed):
     with suppress(BomiError):
         cell = parse(typed)
         assert parse(text(cell)) == cell
+
+
+@pytest.mark.parametrize("ends", [("x", 2), (1, None), (math.nan, 2), (2, 1), (-math.inf, math.inf), (10**5000, 2)])
+def test_a_limit_has_a_number(ends):
+    with pytest.raises(CellError, match="a limit needs a finite number, and low < high, but got"):
+        Censored(*ends)
+    assert Censored(np.float32(0.5), math.inf).low == 0.5

@@ -76,7 +76,10 @@ def test_other_lines_notes_and_truth_values() -> None:
     [
         (TABLE.drop(index="DMSO"), "there are no descriptors of 'DMSO'; give it a line"),
         (TABLE.rename(index={"ethanol": "ethanole"}), "no descriptors of 'ethanol'; did you mean 'ethanole' there"),
-        (TABLE.astype(object).replace(24.0, "24x"), "'polarity' of 'ethanol' must be a number or blank, but got '24x'"),
+        (
+            TABLE.map(lambda value: "24x" if value == 24.0 else value),
+            "'polarity' of 'ethanol' must be a number or blank, but got '24x'",
+        ),
         (TABLE * 0, "they tell none of them apart"),
         (pd.concat([TABLE, TABLE]), "two lines of the descriptors are of the same category"),
         ([1, 2, 3], "a table with a line for each category"),

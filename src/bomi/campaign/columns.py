@@ -25,6 +25,7 @@ _NOT_PLAIN = re.compile("[_iInN]")  # of 1_000, inf and nan, which `float` reads
 _OTHER = re.compile(r"[^0-9.+\-eE]")
 _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
 _LETTERED = re.compile(r"(\s*[+-]?\d[\d.,]*)\s?([a-e]{1,4})\s*")
+_OF_SCALE = re.compile(r"\s*\d+(?:[.,]\d+)?\s*(/(?:5|7|9|10|20|100))\s*")  # 7/10, of a score
 LAST = 20  # cells that tell whether people type the unit
 NEAR = 3.0  # numbers without a unit are in that of the others if they are no further off than this factor
 
@@ -192,6 +193,9 @@ def unit_in_cells(column: Digest, marks: Marks, *, several: bool = False) -> Uni
     texts = Counter(text for _, text in column.odd)
     if all(_UNITLESS.fullmatch(text) for text in texts):
         return UnitFound()
+    scales = [_OF_SCALE.fullmatch(text) for text in texts if not cells.is_unknown(text)]
+    if all(scales) and len(found_in := {match[1] for match in scales if match}) == 1:
+        return UnitFound(found_in.pop())
     marked = lettered(column)
     for text, count in texts.items():
         if marked and _LETTERED.fullmatch(text):

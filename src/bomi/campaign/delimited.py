@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bomi.errors import FileError
 
-SEPARATORS = ("\t", ";", ",", "|")
-NAMES = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar"}
+SEPARATORS = ("\t", ";", ",", "|", "，")
+NAMES = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", "，": "full-width comma"}
 SNIFFED = 200  # lines that the separator is guessed from
 MIXED = "mixed"  # the encoding of a file whose lines have different ones: it is only read
 
@@ -24,7 +24,7 @@ _WINDOWS = {
 _JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]{2}")
 _CHINESE = re.compile(rb"(?:[\xb0-\xd7][\xa1-\xfe]){2}")
 _CYRILLIC = re.compile(rb"[\xc0-\xff]{3,}")
-_MISREAD = re.compile(r"[a-zß-ÿ][¹³¿£¥¯¼¾Ÿ]+[a-zß-ÿ]|[šžŠŽ](?s:.*)[èøìùò]|[èøìùò](?s:.*)[šžŠŽ]|ø(?s:.*)ì|ì(?s:.*)ø")
+_MISREAD = re.compile(r"œæ|[a-zß-ÿ][¹³¿£¥¯¼¾Ÿ]+[a-zß-ÿ]|[šžŠŽ](?s:.*)[èøìùò]|[èøìùò](?s:.*)[šžŠŽ]|ø(?s:.*)ì|ì(?s:.*)ø")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECLARED = re.compile(r"sep=([\t;,|])[ \r\n]*", re.IGNORECASE)
 _BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8-sig"}

@@ -15,13 +15,15 @@ from bomi.campaign.lexicon import goal_of, is_count
 from bomi.campaign.words import likely_mistakes, merge_spellings
 from bomi.data.bulk import far_from_bulk
 from bomi.data.observations import Row
-from bomi.space import Categorical, cells, units
+from bomi.space import EXCLUDE, Categorical, cells, units
 
 FloatArray = NDArray[np.float64]
 FEW = 6  # different numbers that may be names of something
 ENOUGH = 4  # rows, to say that two columns move together
 FEWEST = 3  # values of a category that may name combinations of the others
 SOME = 1000  # rows that are looked at first
+FIRST = 30  # and of every three parameters
+CLOSE = 0.005  # of a number: what is computed from others is typed to about three digits
 APART = 0.5  # of the range of all outcomes: further apart, two outcomes of one experiment are told
 _CODE = re.compile(
     r"(?:^|[\s_])(?:type|code|class|kind|group|machine|line|reactor|furnace|oven|grade|alloy|legierung|alliage|aleación|supplier|strain|variety|recipe|typ|"
@@ -38,6 +40,13 @@ _THING = re.compile(  # what is one of several, and seldom an amount
     re.IGNORECASE,
 )
 _LEGEND = re.compile(r"\b1\s*[=:]\s*[^\W\d]")  # solvent (1 = MeOH, 2 = EtOH)
+_OUT = re.compile(
+    r"\b(?:excl|exclude[ds]?|outliers?|invalid|discard(?:ed)?|do not use|omit(?:ted)?|void(?:ed)?|rejected|ausreißer|"
+    r"ungültig|nicht verwenden|nicht werten|verworfen|à exclure|exclue?|aberrante?|invalide|excluid[oa]|descartad[oa]|"
+    r"inválid[oa]|atípic[oa]|scartat[oa]|esclus[oa]|excluíd[oa]|odrzucon[ey]|nieważn[ye]|ongeldig|ogiltig|neplatn[ýé]|geçersiz)\b|"
+    r"除外|剔除|无效|無効",
+    re.IGNORECASE,
+)
 _SHARE = re.compile(
     r"yield|purity|conversion|selectivity|ausbeute|reinheit|umsatz|rendement|pureté|rendimiento|pureza", re.I
 )
@@ -54,6 +63,8 @@ def doubts(experiments: Experiments) -> list[str]:
         *_far_outcomes(experiments),
         *_contradictions(experiments),
         *_said_twice(experiments),
+        *_derived(experiments),
+        *_said_to_be_out(experiments),
         *_names_of_settings(experiments),
         *_blank_below(experiments),
     ]
@@ -71,7 +82,7 @@ def _numbers_as_names(experiments: Experiments) -> Iterator[str]:
         if parameter.kind not in ("real", "integer") or parameter.unit or not (coded or thing):
             continue
         found = {row.recorded[name] for row in experiments.rows if isinstance(row.recorded[name], int | float)}
-        if not 1 < len(found) <= FEW or not all(isinstance(cell, int | float) and cell == int(cell) for cell in found):
+        if not 1 < len(found) <= FEW or not all(isinstance(cell, int | float) and cell % 1 == 0 for cell in found):
             continue
         if coded or found in ({*range(len(found))}, {*range(1, len(found) + 1)}):
             listed = ", ".join(f'"{cells.text(cell)}"' for cell in sorted(found, key=str))
@@ -151,6 +162,51 @@ def _said_twice(experiments: Experiments) -> Iterator[str]:
             continue
         if _in_line(_numbers(one, experiments.rows), _numbers(other, experiments.rows)):
             yield f"{one!r} and {other!r} move together in every row, so they cannot be told apart: is one the other?"
+
+
+def _derived(experiments: Experiments) -> Iterator[str]:
+    """Parameters that are the sum, difference, product or ratio of two others in every row, to three digits."""
+    parameters = experiments.campaign.space.parameters.items()
+    names = [name for name, parameter in parameters if parameter.kind in ("real", "integer")]
+    first = [_numbers(name, experiments.rows[:FIRST]) for name in names]
+    told: set[frozenset[int]] = set()
+    for i, j in combinations(range(len(names)), 2):
+        for sign, (one, other) in {"+": (i, j), "-": (i, j), "×": (i, j), "/": (i, j), "/ ": (j, i)}.items():
+            made = _computed(first[one], sign.strip(), first[other])
+            for k in (k for k in range(len(names)) if k not in (i, j) and frozenset({i, j, k}) not in told):
+                if not _same(first[k], made):
+                    continue
+                whole = {n: _numbers(names[n], experiments.rows) for n in (one, other, k)}
+                if _same(whole[k], _computed(whole[one], sign.strip(), whole[other])):
+                    told.add(frozenset({i, j, k}))
+                    made_of = f"{names[one]!r} {sign.strip()} {names[other]!r}"
+                    yield f"{names[k]!r} is {made_of} in every row: leave one of the three out"
+
+
+def _computed(a: FloatArray, sign: str, b: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return a + b if sign == "+" else a - b if sign == "-" else a * b if sign == "×" else a / b
+
+
+def _same(column: FloatArray, made: FloatArray) -> bool:
+    """Whether two columns are the same in all rows that have both: several, of several different numbers."""
+    known = np.isfinite(column) & np.isfinite(made)
+    column, made = column[known], made[known]
+    if len(column) <= ENOUGH or not (np.abs(column[:2] - made[:2]) <= CLOSE * np.abs(column[:2])).all():
+        return False
+    return len(set(column)) >= FEWEST and bool((np.abs(column - made) <= CLOSE * np.abs(column)).all())
+
+
+def _said_to_be_out(experiments: Experiments) -> Iterator[str]:
+    """Rows of which a name or a note says that they do not count."""
+    used = {*experiments.campaign.space.names, *experiments.campaign.outcomes, EXCLUDE}
+    found = []
+    for name, column in experiments.sheet.columns.items():
+        if name not in used and _OUT.search("\n".join(column)):
+            said = ((i, match[0]) for i, text in enumerate(column) if (match := _OUT.search(text)))
+            found += [(i, name, word) for i, word in said if not experiments.rows[i].excluded]
+    for i, name, word in sorted(found)[:3]:
+        yield f"{experiments.label(i)}: {name!r} says {word!r}; yes in a column {EXCLUDE!r} leaves the row out"
 
 
 def _numbers(name: str, rows: Sequence[Row]) -> FloatArray:

@@ -301,7 +301,7 @@ def _header_problems(sheet: Sheet, needed: Sequence[str], defaults: Collection[s
             name,
             f"the campaign names it, but the table (read as {sheet.written}) lacks it{beside}; {hint}",
         )
-    for name in sheet.doubled:
+    for name in set(sheet.doubled).intersection(needed):
         yield CellProblem(sheet.header_number, name, "more than one column has this name; rename or remove one")
 
 

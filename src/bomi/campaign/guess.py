@@ -6,48 +6,46 @@ What is not sure is not guessed: `UnsureError` says what to ask, and which answe
 from __future__ import annotations
 
 import difflib
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bomi.campaign import storage
+from bomi.campaign.body import is_numeric
 from bomi.campaign.columns import Numbers, declared_unit, digest, lettered, unit_in_cells
-from bomi.campaign.layout import is_numeric
 from bomi.campaign.lexicon import (
+    GROUP_NAME,
     goal_of,
-    is_count,
-    is_mean,
+    is_aside,
     is_outcome,
-    is_plain_outcome,
     is_setting,
-    is_size,
-    is_structure,
+    is_sum,
+    measure_of,
+    target_of,
 )
 from bomi.campaign.marks import Decision, decide
-from bomi.campaign.roles import CONSTANT, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
+from bomi.campaign.outcome import (
+    DIFFERS,
+    REPEATS,
+    UnsureError,
+    done_as_asked,
+    measured,
+    repeats,
+    repeats_of,
+    wanted_of,
+)
+from bomi.campaign.ranges import parameter_for, steps_of_one, with_asked
+from bomi.campaign.roles import CONSTANT, DATE, IDENTIFIER, KEPT, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.toml import NAME, Campaign
-from bomi.data.objectives import ERROR, MAXIMIZE, objective_of
+from bomi.data.objectives import ERROR, objective_of
 from bomi.data.reading import read_exclude
 from bomi.errors import FileError
-from bomi.space import EXCLUDE, IDENTITY, RESERVED, Categorical, Integer, Parameter, Real, Space, cells
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, Conditions, Integer, Parameter, Real, Space, cells
 
 MOST_PARAMETERS = 50
-LOG_RATIO = 50
-DIFFERS, REPEATS = (
-    0.9,
-    0.85,
-)  # shares of different numbers: at least, where they are measured; at most, where they are set
 OBJECTIVE = "objective"
-
-
-class UnsureError(FileError):
-    """Something that somebody has to say: the option that says it, the answers there are, and the likeliest first."""
-
-    def __init__(self, message: str, option: str, answers: Sequence[str]) -> None:
-        super().__init__(message)
-        self.option, self.answers = option, tuple(answers)
 
 
 @dataclass(frozen=True)
@@ -58,6 +56,8 @@ class Guess:
     columns: tuple[Column, ...]
     notes: Mapping[str, str]
     sheet_notes: tuple[str, ...] = ()  # what of the file is not read, and how it was
+    conditions: Conditions | None = None  # columns that might tell of good days and bad lots, for a person to decide
+    named: bool = False  # whether a person has named the parameters
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -65,6 +65,17 @@ class Guess:
         used = {*self.campaign.space.names, *self.campaign.outcomes, self.campaign.id_column}
         used |= {name + ERROR for name in self.campaign.outcomes}
         return tuple(c.name for c in self.columns if c.name not in used and not c.name.startswith(RESERVED))
+
+    @property
+    def doubt(self) -> str:
+        """Which parameters nobody may set, as far as their names tell; nothing where a person has named them."""
+        unsure = [] if self.named else [name for name in self.campaign.space.names if not is_setting(name)]
+        if not unsure:
+            return ""
+        return (
+            f"taken for parameters, though their names do not say that they are set: {', '.join(map(repr, unsure))}; "
+            "if one is measured, or says who, where or when, name those that you set with --parameters A,B,C"
+        )
 
     def why(self, column: Column) -> str:
         """Why a column was taken for what it is, with its range or values and what to look at."""
@@ -83,7 +94,7 @@ class Guess:
 
     def text(self) -> str:
         """The content of campaign.toml."""
-        return self.campaign.text(self.notes, self.unused)
+        return self.campaign.text(self.notes, self.unused, self.conditions)
 
 
 def guess(
@@ -98,8 +109,8 @@ def guess(
 
     Several objectives are a mapping of name to goal. Named parameters are taken, and no others.
     """
-    if sheet.doubled:
-        raise FileError(f"{sheet.path}: more than one column is called {', '.join(map(repr, sheet.doubled))}")
+    if doubled := [name for name in sheet.doubled if not is_aside(name)]:
+        raise FileError(f"{sheet.path}: more than one column is called {', '.join(map(repr, doubled))}; rename them")
     for name, texts in sheet.columns.items() if sheet.book is not None else ():
         if any(text[:1] == "=" for text in texts):
             raise FileError(
@@ -108,13 +119,14 @@ def guess(
             )
     sheet = _counted(sheet)
     columns = _read(sheet, decimal)
-    wanted = _objectives(sheet, columns, objective, goal)
+    wanted = wanted_of(sheet, columns, objective, goal)
     said = {name for name, wish in objective.items() if wish} if isinstance(objective, Mapping) else set()
     guessed = set(wanted) - (set(wanted) if goal else said)
     columns = _settled(sheet, columns, wanted, guessed, parameters)
     chosen = [column for column in columns.values() if column.role == PARAMETER]
     if not chosen:
-        near = [f"{c.name!r} is {c.why}" for c in columns.values() if c.role == UNUSED and " cells are " in c.why]
+        unused = [c for c in columns.values() if c.role == UNUSED and " cells are " in c.why]
+        near = [f"of {c.name!r}, {c.why.removeprefix(KEPT)}" for c in unused]
         raise FileError(
             f"{sheet.path} has no column that could be a parameter: one of numbers that vary, or of words that repeat"
             f"{'; ' if near else ''}{'; '.join(near[:3])}"
@@ -128,7 +140,7 @@ def guess(
     notes: dict[str, str] = {}
     for column in chosen:
         asked = columns.get(RESERVED + column.name)
-        made[column.name], notes[column.name] = _parameter(_with_asked(column, asked) if asked else column)
+        made[column.name], notes[column.name] = parameter_for(with_asked(column, asked) if asked else column)
     units = {name: columns[name].unit for name in wanted}
     objectives = tuple(objective_of(name, one, units[name]) for name, one in wanted.items())
     used = [column for column in columns.values() if column.role in (PARAMETER, OBJECTIVE)]
@@ -138,7 +150,8 @@ def guess(
     )
     nameless = [f"column {place} has cells but no name, so it is not read" for place in sheet.nameless()]
     kept = {name: note for name, note in notes.items() if note}
-    return Guess(campaign, tuple(columns.values()), kept, (*sheet.notes, *nameless))
+    found = Guess(campaign, tuple(columns.values()), kept, (*sheet.notes, *nameless), named=parameters is not None)
+    return replace(found, conditions=_conditions(sheet, [columns[name] for name in found.unused]))
 
 
 def write_guess(
@@ -161,6 +174,19 @@ def write_guess(
         raise FileError(f"{path} is there already and was left as it is; --force writes a new one over it")
     storage.replace_bytes(path, found.text().encode())
     return path, found
+
+
+def _conditions(sheet: Sheet, unused: Sequence[Column]) -> Conditions:
+    """The columns not used that people and lots are named in, or days, several rows to each; and the first of days."""
+    days = [column.name for column in unused if column.role == DATE]
+    groups = [
+        name
+        for name in (column.name for column in unused)
+        if (name in days or GROUP_NAME.fullmatch(name.strip()))
+        and len(told := Counter(text.strip() for text in sheet.columns[name] if text.strip())) >= 2
+        and 2 * len(told) <= told.total()
+    ]
+    return Conditions(groups, days[0] if days else False)
 
 
 def _counted(sheet: Sheet) -> Sheet:
@@ -218,96 +244,6 @@ def _classified(sheet: Sheet, marks: Decision) -> tuple[dict[str, Column], dict[
     return classify(sheet, readers, digests), questions
 
 
-def _objectives(
-    sheet: Sheet,
-    columns: Mapping[str, Column],
-    objective: str | Mapping[str, object] | None,
-    goal: str | tuple[str, float] | None,
-) -> dict[str, object]:
-    """The outcomes and what is wanted of each."""
-    if objective is None:
-        objective = _likeliest(sheet, columns)
-    given = dict(objective) if isinstance(objective, Mapping) else {objective: goal}
-    for name in given:
-        if name not in columns:
-            near = difflib.get_close_matches(name, columns, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise FileError(f"{sheet.path} has no column {name!r}; it has {', '.join(map(repr, columns))}{hint}")
-        if columns[name].kind != "number":
-            raise FileError(f"{sheet.path}: {name!r} cannot be the objective: {columns[name].why}")
-        if columns[name].role == CONSTANT:
-            raise FileError(f"{sheet.path}: {name!r} has the same value in every row, so it cannot be the objective")
-    return {name: wish or goal_of(name) or MAXIMIZE for name, wish in given.items()}
-
-
-def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
-    """The column that is the objective, if one plainly is."""
-    numeric = [c for c in columns.values() if c.kind == "number" and c.role in (PARAMETER, OUTCOME) and c.numbers]
-    named = [c for c in columns.values() if c.role in (PARAMETER, OUTCOME, UNUSED) and is_outcome(c.name)]
-    words = [c for c in named if c.kind != "number" and c.why != "blank"]
-    if words and not any(c.failed for c in numeric):
-        if len(named) == 1:
-            raise FileError(
-                f"{sheet.path}: {named[0].name!r} seems to be the outcome, but is no column of numbers "
-                f"({named[0].why}); write numbers, or name another column with --objective"
-            )
-        numeric = [c for c in numeric if is_outcome(c.name)] + words
-    if not numeric:
-        raise FileError(f"{sheet.path} has no column of numbers to be the objective; columns: {', '.join(columns)}")
-    last = len(sheet.rows) - 1
-    signs: tuple[Callable[[Column], bool], ...] = (
-        lambda c: c.failed,
-        lambda c: c.name + ERROR in columns,
-        lambda c: (is_outcome(c.name) and not is_structure(c.name)) or _is_mean_of(c, columns),
-        lambda c: is_mean(c.name),
-        lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
-        lambda c: _stands_out(c, numeric),
-    )
-    for sign in signs:
-        sure = [column for column in numeric if sign(column)]
-        if len(sure) == 1 and not (rivals := _rivals(sure[0], numeric)):
-            return sure[0].name
-        numeric = [*sure, *rivals] if len(sure) == 1 else sure or numeric
-        if len(sure) == 1:
-            break
-    likely = [c.name for c in sorted(numeric, key=lambda c: c.kind == "number")][::-1]
-    raise UnsureError(
-        f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}, or another: "
-        f"{', '.join(map(repr, likely[1:8]))}{', ...' if len(likely) > 8 else ''}",
-        "--objective",
-        likely,
-    )
-
-
-def _is_mean_of(column: Column, columns: Mapping[str, Column]) -> bool:
-    """Whether a column is called a mean and stands right of outcomes: yield 1, yield 2, mean."""
-    names = list(columns)
-    left = names[: names.index(column.name)]
-    return is_mean(column.name) and not is_setting(column.name) and bool(left) and is_outcome(left[-1])
-
-
-def _rivals(column: Column, numeric: Sequence[Column]) -> list[Column]:
-    """Other columns that may be the outcome as well, where a name says only that a column is measured."""
-    if goal_of(column.name) or column.failed or not is_outcome(column.name) or is_plain_outcome(column.name):
-        return []
-    right = numeric[numeric.index(column) + 1 :]
-    return [other for other in right if not is_setting(other.name) and _variety(other) >= DIFFERS]
-
-
-def _stands_out(column: Column, numeric: Sequence[Column]) -> bool:
-    """Whether a column is the last one of numbers, and the only one that is not set: by its name, or as it repeats."""
-    others = [other for other in numeric if other is not column]
-    if column is not numeric[-1] or (is_setting(column.name) and others and not is_size(column.name)):
-        return False
-    free = others if is_setting(column.name) else [other for other in others if not is_setting(other.name)]
-    return not free or (_variety(column) >= DIFFERS and all(_variety(other) <= REPEATS for other in free))
-
-
-def _variety(column: Column) -> float:
-    """Which share of its numbers differ: what is set repeats, what is measured seldom does."""
-    return len(set(column.numbers)) / len(column.numbers) if len(column.numbers) >= 4 else 0.0
-
-
 def _settled(
     sheet: Sheet,
     columns: Mapping[str, Column],
@@ -324,14 +260,17 @@ def _settled(
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 raise FileError(f"{sheet.path} has no column {name!r} to be a parameter{hint}")
             if columns[name].kind not in ("number", "category") or columns[name].role == CONSTANT:
-                raise FileError(f"{sheet.path}: {name!r} cannot be a parameter: {columns[name].why}")
+                raise FileError(f"{sheet.path}: {name!r} cannot be a parameter: {columns[name].why.removeprefix(KEPT)}")
     first = min(names.index(name) for name in wanted)
     before = any(c.role == PARAMETER and not is_outcome(c.name) for c in list(columns.values())[:first])
     settled = {}
     numbers = [c for c in columns.values() if c.role == PARAMETER and c.kind == "number" and c.name not in wanted]
-    plain = [c for c in numbers if not is_size(c.name)]
-    after = names.index(plain[-1].name) if plain and all(_variety(c) <= REPEATS for c in plain) else len(names)
-    left = [c for c in numbers if names.index(c.name) < first]
+    done = done_as_asked(columns)
+    unsettled = [c for c in columns.values() if c.role == PARAMETER and c.name not in {*wanted, *done}]
+    as_measured = measured(unsettled)
+    repeated = [c for name in wanted for c in repeats_of(columns[name], list(columns.values())[: names.index(name)])]
+    measures = {measure for name in wanted if len(measure := measure_of(name)) > 2}
+    left = [c for c in numbers if c not in as_measured and names.index(c.name) < first]
     for place, (name, column) in enumerate(columns.items()):
         role, why = column.role, column.why
         if name in wanted:
@@ -339,39 +278,51 @@ def _settled(
         elif parameters is not None and name in parameters:
             role = PARAMETER
         elif parameters is not None and role in (PARAMETER, OUTCOME):
-            role, why = UNUSED, f"kept, not used: not among the parameters named; {why}"
-        elif role == OUTCOME or (role == PARAMETER and is_outcome(name)):
-            role, why = UNUSED, "kept, not used: seems to be another outcome; --objective takes several"
-        elif role == PARAMETER and is_size(name) and place > after and _variety(column) >= DIFFERS:
-            role, why = UNUSED, f"kept, not used: it differs in each row, as if measured; --parameters names it; {why}"
+            role, why = UNUSED, f"{KEPT}not among the parameters named; {why}"
+        elif role == PARAMETER and (measure_of(name) in measures or column in repeated):
+            role, why = UNUSED, f"{KEPT}seems to be measured as the objective is; --parameters names it"
+        elif role == OUTCOME or (role == PARAMETER and is_outcome(name) and name not in done):
+            role, why = UNUSED, f"{KEPT}seems to be another outcome; --objective takes several"
+        elif role == PARAMETER and is_sum(name):
+            role, why = UNUSED, f"{KEPT}a sum of others, by its name; --parameters names it; {why}"
+        elif column in as_measured:
+            role, why = UNUSED, f"{KEPT}it differs in each row, as if measured; --parameters names it; {why}"
         elif role == PARAMETER and before and place > first and (not is_setting(name) or _differs(column, left)):
-            role, why = UNUSED, f"kept, not used: stands right of the objective; --parameters names it; {why}"
+            role, why = UNUSED, f"{KEPT}stands right of the objective; --parameters names it; {why}"
         notes = column.notes
-        if role == PARAMETER and column in numbers and _alone_differs(column, numbers):
-            notes = (*notes, "differs in each row: if it is measured and not set, give it role = 'measured'")
+        if role == PARAMETER and column in numbers and column.variety > 0.8 and sum(map(repeats, unsettled)) > 1:
+            each = "each row" if column.variety == 1 else "nearly each row"
+            notes = (*notes, f"differs in {each}: if it is measured and not set, give it role = 'measured'")
         settled[name] = replace(column, role=role, why=why, notes=notes)
+    for column in [c for c in numbers if settled[c.name].role == PARAMETER and steps_of_one(c.numbers, c)]:
+        beside = [c.name for c in settled.values() if c.role == PARAMETER and c.name != column.name]
+        if parameters is None and _numbers_settings(sheet, column.name, beside):
+            why = f"{KEPT}counts the combinations of the others; --parameters names it"
+            settled[column.name] = replace(settled[column.name], role=UNUSED, why=why)
     return settled
+
+
+def _numbers_settings(sheet: Sheet, name: str, others: Sequence[str]) -> bool:
+    """Whether each number of a column stands for one combination of the other parameters, in several rows."""
+    rows = list(zip(*(sheet.columns[other] for other in others), strict=True))
+    pairs = set(zip(sheet.columns[name], rows, strict=False))
+    numbers = len(set(sheet.columns[name]))
+    return len(others) > 1 and len(pairs) == numbers == len(set(rows)) and 3 <= numbers < len(rows)
 
 
 def _differs(column: Column, left: Sequence[Column]) -> bool:
     """Whether a column differs in nearly each row, as if measured, while those left of the objective repeat."""
-    return column.kind == "number" and _variety(column) >= DIFFERS and all(_variety(c) <= REPEATS for c in left)
-
-
-def _alone_differs(column: Column, numbers: Sequence[Column]) -> bool:
-    """Whether no two numbers of a column are the same, while those of all others repeat."""
-    others = [other for other in numbers if other is not column]
-    return bool(others) and _variety(column) == 1 and all(_variety(other) <= REPEATS for other in others)
+    return column.kind == "number" and column.variety >= DIFFERS and all(c.variety <= REPEATS for c in left)
 
 
 def _guessed(name: str) -> str:
-    if goal_of(name):
+    if goal_of(name) or target_of(name) is not None:
         return ", a guess by its name"
     return ", though its name does not tell: --goal minimize if less is better"
 
 
 def _wish(goal: object) -> str:
-    return str(goal) if isinstance(goal, str) else "target"
+    return f"target {goal[1]}" if isinstance(goal, tuple | list) else str(goal)
 
 
 def _id_column(columns: Mapping[str, Column]) -> str:
@@ -379,66 +330,3 @@ def _id_column(columns: Mapping[str, Column]) -> str:
     if IDENTITY in columns:
         return IDENTITY
     return next((c.name for c in columns.values() if c.role == IDENTIFIER), IDENTITY)
-
-
-# --- parameters ----------------------------------------------------------------------------------------------------
-
-
-def _parameter(column: Column) -> tuple[Parameter, str]:
-    """A parameter for a column, and what to look at."""
-    if column.kind == "category":
-        return Categorical(column.values, unit=column.unit, default=column.default), "; ".join(column.notes)
-    numbers = column.numbers
-    if not numbers or not min(numbers) < max(numbers):
-        raise FileError(f"column {column.name!r} cannot be a parameter: its numbers do not vary")
-    low, high = min(numbers), max(numbers)
-    said = [f"the table has {cells.number_text(low)} to {cells.number_text(high)}"]
-    decades = low > 0 and high / low >= (2 * LOG_RATIO if column.below else LOG_RATIO)
-    if column.below:
-        low = low / 10 if decades else 0.0 if low >= 0 else low - (high - low) / 4
-        said.append(f"cells such as <{cells.number_text(min(numbers))} are taken as from {cells.number_text(low)}")
-    if column.above is not None and column.above >= high:
-        high = column.above + (column.above - low) / 4
-        said.append(f"cells such as >{cells.number_text(column.above)} are taken as up to {cells.number_text(high)}")
-    if column.codes:
-        said.append(f"{', '.join(column.codes)} taken as unknown")
-    whole = all(number == int(number) for number in numbers)
-    if whole and (is_count(column.name) or _steps_of_one(numbers, column)):
-        return Integer(int(low), int(high), unit=column.unit), "; ".join(said)
-    positive = [number for number in numbers if number > 0]
-    if decades:
-        made = Real(_round(low, low, math.floor), _round(high, high, math.ceil), log=True, unit=column.unit)
-        return made, "; ".join(said)
-    if low == 0 and len(positive) > 2 and max(positive) / min(positive) >= 1000:
-        said.append(f"for a log scale write 0 as <{cells.number_text(min(positive))}, and begin the range above 0")
-    made = Real(_round(low, high - low, math.floor), _round(high, high - low, math.ceil), unit=column.unit)
-    return made, "; ".join(said)
-
-
-def _with_asked(column: Column, asked: Column) -> Column:
-    """A parameter with what was asked of it: what one has asked for can be set."""
-    if column.kind == "number":
-        return replace(column, numbers=(*column.numbers, *asked.numbers))
-    known = {cells.look(value) for value in column.values}
-    return replace(
-        column, values=(*column.values, *dict.fromkeys(v for v in asked.values if cells.look(v) not in known))
-    )
-
-
-def _steps_of_one(numbers: Collection[float], column: Column) -> bool:
-    """Whether the numbers are few and each one of 1, 2, 3, ...: something counted, with no unit."""
-    values = sorted(set(numbers))
-    return not column.unit and not is_setting(column.name) and 3 <= len(values) <= 10 and values[0] in (0, 1) and (
-        values == [values[0] + i for i in range(len(values))]
-    )  # fmt: skip
-
-
-def _round(number: float, size: float, toward: Callable[[float], int]) -> float:
-    """To one more digit than the size has, away from the data but not to or across zero."""
-    if not 1e-300 < size < 1e300:
-        return number
-    unit = 10.0 ** (math.floor(math.log10(size)) - 1)
-    rounded = float(f"{toward(round(number / unit, 6)) * unit:.12g}")
-    if rounded * number <= 0:
-        return number
-    return min(rounded, number) if toward is math.floor else max(rounded, number)

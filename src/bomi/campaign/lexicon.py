@@ -25,15 +25,24 @@ IDENTIFIER_NAME = _pattern(
     r"[\s._-]*(?:id|no\.?|nr\.?|num(?:ber|mer|éro|ero)?\.?|n°|nº|№|#|name|code|nummer|编号|番号|序号|番|号|번호)?",
     r"|id|uid|#|no\.?|nr\.?|n°|nº|№|编号|序号|番号|번호|lfd\.? ?nr\.?|number|nummer|numéro|número|num\.?|index|idx|",
     r"key|label|barcode",
-    r"|std\.? ?order|run ?order|order|unnamed: 0",
+    r"|std\.?(?: ?order)?|run ?order|order|unnamed: 0",
+)
+_WHO_OR_WHICH = (  # the last word of a name that says who did it, or on which lot or plot
+    r"operator|op\.|person|who|author|autor|auteur|autore|user|technician|tech\.?|analyst|chemist|researcher|scientist|"
+    r"student|initials|experimenter|laborant(?:in)?|chemiker(?:in)?|chimiste|químico|bediener|mitarbeiter|prüfer|"
+    r"bearbeiter|opérateur|operateur|technicien|responsable|responsible|operador|técnico|analista|operatore|tecnico|"
+    r"lots?|batch|chargen?|lote|lotto|partia|colada|coulée|colata|schmelze|plot|parzelle|parz\.?|parcelle|parcela|"
+    r"parcella|poletko|perceel|seed|panell?ist\w*|qr|barcode|serial"
 )
 LABEL_NAME = _pattern(
-    r"(?:operator|person|who|author|user|technician|analyst|initials|experimenter|bediener|mitarbeiter|prüfer|",
-    r"bearbeiter|opérateur|operateur|technicien|operador|técnico|analista|operatore|tecnico|lot|batch|chargen?|lote|",
-    r"lotto|partia|well|plate|position|pos\.?|slot|plot|parzelle|parz\.?|parcelle|parcela|parcella|poletko|block|replicate|",
-    r"rep\.?|wdh\.?|wiederholung|répétition|repetición|doi|reference|",
-    r"ref\.?|source|quelle|file|filename|datei|fichier|archivo|url|link)(?:[\s._-]*(?:id|no\.?|nr\.?|number|#|name))?",
-)
+    r".*\b(?:by|par|von|por)|(?:(?:.*[\s_.-])?(?:", _WHO_OR_WHICH, r")|",
+    r"well|plate|site|location|farm|standort|ort|lieu|lugar|sitio|luogo|miejsce|lab|",
+    r"lat(?:itude)?|lon(?:g(?:itude)?)?|elev(?:ation)?(?:[_ ]m)?|altitude|gps|position|pos\.?|slot|",
+    r"pt ?type|point ?type|center ?pt|blocks?|replicate|rep\.?|wdh\.?|wiederholung|",
+    r"répétition|repetición|reference|ref\.?|source|quelle|file|filename|datei|fichier|archivo|url|link)",
+    r"(?:[\s._-]*(?:id|no\.?|nr\.?|number|\d+|#|name))?",
+)  # fmt: skip
+GROUP_NAME = _pattern(r"(?:.*[\s_.-])?(?:", _WHO_OR_WHICH, r")(?:[\s._-]*(?:id|no\.?|nr\.?|number|#|name))?")
 DATE_NAME = _pattern(
     r"(?:date|day|datum|tag|jour|fecha|día|timestamp|time ?stamp|zeitstempel|start(?:ed)?(?: ?time)?|uhrzeit|year|",
     r"month|week|kw)(?:[\s._-].*)?|.*(?:date|datum|fecha|timestamp)",
@@ -61,47 +70,61 @@ SPREAD_NAME = _pattern(
 _MAXIMIZE = _pattern(
     r"yield|strength|titer|titre|hardness|toughness|conversion|selectivity|\bconv\b|efficien|purity|activity|",
     r"productivity|",
-    r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|ductil|conductiv|mobility|lifetime|",
-    r"capacity|\bpce\b|\bvoc\b|",
+    r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|allongement|alargamiento|",
+    r"allungamento|alongamento|wydłużenie|töjning|ductil|conducti[vb]|conducib|",
+    r"leitfähig|vodivost|iletkenlik|przewodność|mobility|lifetime|",
+    r"capacit|kapazit|kapacit|capacid|pojemność|kapasite|\bpce\b|\bvoc\b|",
     r"\bjsc\b|\bff\b|\be ?e\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
-    r"adhesion|modulus|η|gloss|transmi|taste|sensory|acceptance|acceptab|liking|response|objective|fitness|reward|",
+    r"adhesion|modulus|η|gloss|transmi|\bresolution\b|taste|sensory|acceptance|acceptab|liking|response|objective|",
+    r"fitness|reward|",
     r"\bacc ?$|\bauc\b|survival|salt spray|durabilit|case depth|",
-    r"ausbeute|festigkeit|härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|ertrag|zähigkeit|dehnung|",
+    r"ausbeute|\bausb\b|haftung|festigkeit|härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|",
+    r"ertrag|zähigkeit|dehnung|",
     r"aktivität|",
     r"geschmack|glanz|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
     r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|",
     r"exactitude|",
     r"adhérence|acceptabilité|^note $|",
-    r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|viabilidad|",
+    r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|",
+    r"viabilidad|",
     r"exactitud|aceptaci|aceptabilidad|puntaje|puntuaci|",
-    r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|adesione|aderenza|",
+    r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|adesione|",
+    r"aderenza|",
     r"punteggio|rendimento|dureza|resistência|pureza|conversão|seletividade|eficiência|atividade|aderência|^nota |",
     r"wydajność|twardość|wytrzymałość|czystość|konwersja|selektywność|aktywność|\bplon\b|przyczepność|ocena|",
     r"udarność|produtividade|productividad|produttività|trasmittanza|estabilidad|stabilité|stabilität|stabilità|",
     r"\bstability|",
     r"\bproduct(?: (?:conc|titer|titre|yield|g|mg|ml?g)\b| ?$)|\bprodukt(?: (?:konz|titer|g|mg|ml?g)\b| ?$)|",
-    r"\bremoval\b|",
+    r"\bremoval\b|remoci[oó]n|remoção|rimozione|abattement|élimination|entfernung|abbaugrad|",
     r"opbrengst|sterkte|hardheid|zuiverheid|hechting|utbyte|utbytte|udbytte|hårdhet|hardhet|hårdhed|hållfasthet|",
     r"styrke|",
-    r"renhet|renhed|saanto|kovuus|lujuus|puhtaus|výtěžek|tvrdost|pevnost|čistota|verim|sertlik|dayanım|saflık|puanı|",
+    r"renhet|renhed|saanto|kovuus|lujuus|puhtaus|výtěžek|tvrdost|pevnost|čistota|verim|sertlik|dayanım|saflık|",
+    r"\bpuan|",
     r"выход|тв[её]рдость|прочность|чистота|конверсия|урожай|产率|收率|得率|产量|硬度|强度|纯度|转化率|效率|容量|",
     r"収率|収量|強度|純度|",
-    r"転化率|効率|수율|경도|강도|순도|전환율",
+    r"転化率|効率|수율|경도|강도|순도|전환율|去除率|除去率|选择性|選択率|电导率|導電率|伸长率|光泽|光沢|寿命|评分|評価|得分|歩留",
 )
 _MINIMIZE = _pattern(
-    r"impurit|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|degradation|wear|corrosion|error|rmse|",
+    r"impurit|\bimps?\b|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|declin|degradation|wear|corrosion|",
+    r"error|rmse|",
     r"\bmse\b|residual|waste|scrap|",
-    r"\berr\b|shrinkage|warpage|\bleak|noise|byproduct|by product|turbidity|emission|crack|resistivity|sheet res|",
+    r"\berr\b|shrinkage|warpage|\bleak|noise|byproduct|by product|turbidit|emissi|utsläpp|crack|resistivity|",
+    r"sheet res|",
     r"verunreinigung|nebenprodukt|kosten|verlust|ausschuss|rauheit|rauigkeit|porosität|verschleiß|fehler|schwindung|",
     r"verzug|^voids?\b|\brut\b|rutting|impureté|coût|perte|défaut|rugosité|porosité|usure|",
     r"impureza|costo|coste|pérdida|perdida|defecto|rugosidad|porosidad|desgaste|",
     r"impurezz|perdita|difett|scarto|rugosità|porosità|usura|ritiro|custo|\bperda|defeito|rugosidade|porosidade|",
-    r"zanieczyszcz|koszt|\bstrat[ay]\b|chropowatość|porowatość|zużycie|skurcz|friabil|moisture loss|drying loss|",
-    r"(?:water|moisture) (?:absorption|uptake)|wasseraufnahme|absorption d eau|absorción de agua|assorbimento d acqua|",
+    r"zanieczyszcz|koszt|\bstrat[ay]\b|chropowatość|porowatość|zużycie|skurcz|trübung|turbidez|torbidit|mętność|",
+    r"troebel|grumlighet|zákal|bulanıklık|浊度|濁度|slijtage|slitage|krimp|krympning|aşınma|friabil|moisture loss|",
+    r"drying loss|",
+    r"(?:water|moisture) (?:absorption|uptake)|wasseraufnahme|absorption d eau|absorción de agua|",
+    r"assorbimento d acqua|",
     r"absorção de água|nasiąkliwość|non ?uniformity|\bfade\b|\bfading\b|\bhaze\b|yellowing|yellowness|breakage|",
     r"disease|",
-    r"lesion|\bdamage|\bohm sq\b|crazing|delaminat|blister|",
-    r"kostprijs|verlies|ruwheid|onzuiverheid|orenhet|kostnad|förlust|svinn|ytjämnhet|ruhet|urenhet|tap\b|tab\b|ruhed|",
+    r"lesion|\bdamage|\bohm sq\b|crazing|delaminat|blister|sprick|\brisse?\b|fissur|grieta|cricch|pęknię|trhlin|",
+    r"çatlak|裂纹|亀裂|",
+    r"kostprijs|verlies|ruwheid|onzuiverheid|orenhet|kostnad|förlust|svinn|ytjämnhet|ruhet|urenhet|tap\b|tab\b|",
+    r"ruhed|",
     r"nečistot|náklady|ztrát|drsnost|maliyet|kayıp|pürüzlülük|примес|стоимость|потер[иья]|шероховатость|брак\b|杂质|",
     r"成本|损失|",
     r"粗糙度|不純物|コスト|損失|粗さ|불순물|비용|손실|거칠기",
@@ -118,22 +141,30 @@ _MORE_SAID = _pattern(
     r"quanto maior|",
     r"zu maximieren",
 )
+_TARGET = _pattern(
+    r"\b(?:target|aim|goal|soll(?:wert)?|ziel(?:wert)?|cible|consigne|objetivo|obiettivo|cel|mål|doel)\s*[=:]?\s*",
+    r"(\d+(?:[.,]\d+)?)(?!\s*[-–\d])",
+)
+_TEMPERATURE = _pattern(r"\bt$|\btemp(?:erature?|\.)?$")
 _WITHSTANDS = _pattern(  # what stands against something bad is good
     r"(?:corrosion|wear|abrasion|scratch|crack|heat|impact|fatigue|creep|stain|tear|oxidation|leak|frost|fire|flame|",
     r"water|",
     r"solvent|chemical|degradation|shrink(?:age)?|thermal shock)\s+resistan|resistance to|résistance à|",
     r"resistencia al?\b|",
-    r"resistenza all?|resistência à|(?:verschleiß|verschleiss|korrosions?|kratz|abrieb\w?|riss|hitze|witterungs|bruch)",
+    r"resistenza all?|resistência à|(?:verschleiß|verschleiss|korrosions?|kratz|abrieb\w?|riss|hitze|witterungs|",
+    r"bruch)",
     r"(?:festigkeit|widerstand|beständigkeit)|slijtvast|corrosievast|odporność|",
     r"\b(?:removal|reduction|rejection|suppression|inhibition|saving)s?\b",
 )
 _GOOD_KEPT = _pattern(
-    r"residual (?:strength|activity|capacity|viability|hardness)|cost (?:efficien|effective)|kosteneffizienz"
+    r"signal (?:to )?noise|residual (?:strength|activity|capacity|viability|hardness)|",
+    r"cost (?:efficien|effective)|kosteneffizienz",
 )
 _MEASURED = _pattern(
     r"\bfinal\b|\bfinale?s?\b|\bpdi\b|\bm[nwz]\b.*\bmol\b|molecular weight|molmasse|expression|absorbance|",
     r"fluores[cz]en|\bende? ?$|extinktion|\bod ?600\b|viscosit|viskosität|viscosidad|^(?:relative )?density|^dichte|",
     r"etch rate|ätzrate|dep(?:osition)? rate|removal rate|reaction rate|^growth$|knock ?down|luminescence|",
+    r"粘度|^密度|相对密度|相対密度|점도|",
     r"\brfu\b|shelf life|disintegration|dissolution|zerfallszeit|désagrégation|desintegración|disgregazione",
 )
 _STRUCTURE = _pattern(r"(?:grain|crystallite) size|korngröße|taille des? grains?|tamaño de grano|dimensione del grano")
@@ -142,24 +173,32 @@ _OUTCOME = _pattern(
     r"resultado|respuesta",
 )
 _SETTING = _pattern(
-    r"^x\d*$|^[tp]\d?$|temp|time|zeit|dauer|duration|durée|tiempo|\bpress|druck|pression|presión|speed|rpm|drehzahl|",
+    r"^x\d*$|^[tp]\d?$|^[cntpv]\d?\s*[(\[/]|temp|time|zeit|dauer|duration|durée|tiempo|\bpress|druck|pression|",
+    r"presión|speed|rpm|drehzahl|",
     r"vitesse|velocidad|",
     r"\bph\b|flow|fluss|débit|caudal|power|leistung|puissance|potencia|conc|konz|dose|dosis|amount|menge|quantité|",
-    r"cantidad|feed|rate\b|ratio(?!n)|verhältnis|loading|equiv|volume|volumen|solvent|lösungsmittel|solvant|catalyst|",
+    r"cantidad|feed|rate\b|ratio(?!n)|verhältnis|loading|equiv|volume|volumen|solvent|lösungsmittel|solvant|",
+    r"catalyst|",
     r"katalysator|catalyseur|catalizador|medium|\bmedio|additive|zusatz|thickness|dicke|épaisseur|current|voltage|",
     r"strom|",
     r"spannung|setpoint|sollwert|consigne|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|",
     r"fertili|dünger|",
-    r"water|wasser|energy|fluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
-    r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:g|mg|ml|mmol|eq.*)\)",
+    r"water|wasser|energy|\bfluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
+    r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:k?g|mg|m?l|mmol|eq.*)\)",
 )
-_SIZE = _pattern(r"thickness|dicke|épaisseur|espesor|width|height|höhe|hauteur|altura|length|volum|\brate\b")
+_SIZE = _pattern(
+    r"\bmass|\bwt\b(?! ?%)|\bweight|gewicht|\bpoids|\bpeso\b|thickness|",
+    r"dicke|épaisseur|espesor|width|height|höhe|hauteur|altura|length|volum|\brate\b",
+)
 _SET_IN = ("temperature", "time", "rotation", "gas flow", "voltage", "current", "power", "amount", "share of amount")
 _RATIO = _pattern(
     r"ratio\b|\w\s*:\s*\w|verhältnis|\brapport\b|relación|proporción|proporzione|rapporto|proporção|razão"
 )
 _MEAN = _pattern(
-    r"\bmean\b|average|\bavg\b|mittel|moyenne|promedio|media\b|médi[ao]|średni|x̄|ȳ|[øØ⌀∅]|\btotal\b|gesamt"
+    r"\bmean\b|average|\bavg\b|\bmittel(?:wert)?\b|mittelw|moyenne|promedio|media\b|médi[ao]|średni|x̄|ȳ|[øØ⌀∅]"
+)
+_SUM = _pattern(
+    r"(?:grand )?total|sum|summe|gesamt|somme|suma|soma|somma|totale|razem|totaal|summa|toplam|合計|总计|合计"
 )
 _ASKED = _pattern(
     r"(?<![^\W_])(?:set[ -]?points?|set|sp|target|nominal|nom\.?|planned|requested|desired|programmed|soll(?:wert)?|",
@@ -172,9 +211,16 @@ _DONE = _pattern(
     r"obtenid[oa]|misurat[oa]|effettiv[oa]|zmierzon[aey]|rzeczywist[aey])(?![^\W_])",
 )
 _COUNT = _pattern(
-    r"(?:^|[\s_(])(?:number of|no\. of|n_|num_|count|passes|cycles|layers|coats|steps|repeats|turns|plies|wash(?:es)?|",
+    r"(?:^|[\s_(])(?:number of|no\. of|n_|num_|count|passes|cycles|layers|coats|steps|repeats|turns|plies|",
+    r"wash(?:es)?|",
     r"anzahl|zyklen|lagen|durchgänge|nombre de|couches|número de|capas|ciclos|pasadas)",
 )
+
+
+def target_of(name: str) -> float | None:
+    """The value that is wanted of an outcome, as its name says: `thickness, target 500`; None if it does not."""
+    match = _TARGET.search(name)
+    return float(match[1].replace(",", ".")) if match else None
 
 
 def goal_of(name: str) -> str | None:
@@ -182,6 +228,10 @@ def goal_of(name: str) -> str | None:
     said_less, said_more = _LESS_SAID.search(name), _MORE_SAID.search(name)
     if said_less or said_more:
         return "maximize" if not said_less else "minimize" if not said_more else None
+    if _TEMPERATURE.search(
+        re.sub(r"[(\[].*", "", name).strip()
+    ):  # the last word says what it is: reduction temperature
+        return None
     plain = re.sub(r"[_\W\d]+", " ", name)  # HV1 and HV2 are hardnesses
     if _WITHSTANDS.search(plain) or _GOOD_KEPT.search(plain):
         return "maximize"
@@ -208,6 +258,11 @@ def is_structure(name: str) -> bool:
     return _STRUCTURE.search(name) is not None
 
 
+def is_aside(name: str) -> bool:
+    """Whether the name of a column is that of notes, of who and where, or of a spread: several may be called so."""
+    return any(pattern.fullmatch(name.strip()) for pattern in (NOTE_NAME, LABEL_NAME, SPREAD_NAME))
+
+
 def asked_of(name: str, columns: Iterable[str]) -> str:
     """The column of what was done, if one of this name is of what was asked, `T set` beside `T actual`; else ""."""
     if not _ASKED.search(name):
@@ -222,12 +277,15 @@ def _stem(name: str) -> str:
     return re.sub(r"[\s._-]+|[(\[].*?[)\]]", "", name).casefold()
 
 
+def is_called_setting(name: str) -> bool:
+    """Whether the words of a name are those of something one sets."""
+    return not is_outcome(name) and _SETTING.search(name) is not None
+
+
 def is_setting(name: str) -> bool:
     """Whether the name of a column is that of something one sets, by its words or by its unit."""
-    if is_outcome(name):
-        return False
     unit = units.find(units.in_header(name) or "-")
-    return _SETTING.search(name) is not None or (unit is not None and unit.kind in _SET_IN)
+    return is_called_setting(name) or (not is_outcome(name) and unit is not None and unit.kind in _SET_IN)
 
 
 def is_size(name: str) -> bool:
@@ -243,6 +301,17 @@ def is_mean(name: str) -> bool:
 def is_ratio(name: str) -> bool:
     """Whether the name of a column is that of a ratio, such as 1:15."""
     return _RATIO.search(name) is not None
+
+
+def is_sum(name: str) -> bool:
+    """Whether a column is the sum of others, by its name."""
+    return _SUM.fullmatch(re.sub(r"[(\[].*", "", name).strip()) is not None
+
+
+def measure_of(name: str) -> str:
+    """What a column measures, without the number of a repeat, mean and spread: `adhesion 2`, `mean adhesion`."""
+    plain = _MEAN.sub("", re.sub(r"[(\[].*?[)\]]", "", name))
+    return re.sub(r"[\s._](?:s|sd|std|stdev|n)\s*$|[\W\d_]+", "", plain).casefold()
 
 
 def is_count(name: str) -> bool:

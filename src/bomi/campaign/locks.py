@@ -19,10 +19,13 @@ PATIENCE = 60.0  # seconds to wait for another process that is writing
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of a file: a lock on a hidden file beside it, released by the system even if we are killed."""
+    """Hold the lock of a file: a lock on a hidden file beside it, released by the system even if we are killed.
+
+    Many may wait for each other: patience ends where one of them has held it for too long.
+    """
     path = path.resolve()
     beside = path.with_name(f".{path.name}.lock")
-    deadline = time.monotonic() + PATIENCE
+    deadline, held = time.monotonic() + PATIENCE, None
     while True:
         with open(_open_lock(path, beside), "rb") as file:
             with storage.reported(beside, "locked"):
@@ -33,6 +36,8 @@ def locked(path: Path) -> Iterator[None]:
                 finally:
                     _remove(beside)
                 return
+            if held != (holder := _identity(file.fileno())):  # another one: the last has finished
+                deadline, held = time.monotonic() + PATIENCE, holder
         if time.monotonic() > deadline:
             raise FileError(
                 f"another bomi has been writing to {path} for {PATIENCE:.0f} s; "
@@ -85,6 +90,12 @@ def _whose(path: Path) -> str:
     except (KeyError, NotImplementedError, OSError):
         owner = f"user {status.st_uid}"
     return f", of {owner}, {age / size:.0f} {unit} old"
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    """What tells a lock from the one before, which was removed at its end."""
+    status = os.fstat(descriptor)
+    return status.st_ino, status.st_mtime_ns
 
 
 def _is(descriptor: int, path: Path) -> bool:

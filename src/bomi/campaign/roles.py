@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 from bomi.campaign.columns import Digest, Numbers
@@ -29,7 +30,7 @@ from bomi.campaign.lexicon import (
 )
 from bomi.campaign.marks import Numeral
 from bomi.campaign.sheet import Sheet
-from bomi.campaign.words import BALANCE, likely_mistakes, merge_spellings, plain_words
+from bomi.campaign.words import BALANCE, VERDICTS, likely_mistakes, merge_spellings, plain_words
 from bomi.data.objectives import ERROR
 from bomi.data.reading import PENDING_WORDS, says_failed
 from bomi.errors import CellError
@@ -42,6 +43,7 @@ PARAMETER, OUTCOME, IDENTIFIER, DATE, NOTE, CONSTANT, UNUSED, SPREAD, ASKED = (
 MOSTLY = 0.7  # of the cells of a column of numbers are numbers
 FEW_VALUES = 20  # different words of a category
 SHOWN = 3
+KEPT = "kept, not used: "  # how the reason begins why a column is neither set nor wanted
 
 _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\s*[ap]m)?|P?T?\d+H\d+M\d+S", re.IGNORECASE)
 _DAY = re.compile(
@@ -80,6 +82,11 @@ class Column:
     blanks: tuple[int, ...] = field(default=(), repr=False)  # places of blank cells
     default: str | None = None  # of a category: what a blank means
 
+    @cached_property
+    def variety(self) -> float:
+        """Which share of its numbers differ: what is set repeats, what is measured seldom does; 0 if they are few."""
+        return len(set(self.numbers)) / len(self.numbers) if len(self.numbers) >= 4 else 0.0
+
 
 def classify(sheet: Sheet, readers: Mapping[str, Numbers], digests: Mapping[str, Digest]) -> dict[str, Column]:
     """What each column is taken for; which outcome is the objective is not decided here."""
@@ -102,6 +109,8 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
                       f"seems to be the spread of {spread}; call it {spread + ERROR} to have it used")  # fmt: skip
     if len(blanks) == len(column.cells):
         return Column(name, UNUSED, "blank")
+    if _stands_beside(sheet, name, blanks):
+        return Column(name, UNUSED, f"{KEPT}seems to belong to another table, beside this one")
     if NOTE_NAME.fullmatch(title):
         return Column(name, NOTE, "notes, by its name")
     if OUT_NAME.fullmatch(title):
@@ -109,7 +118,7 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
         return Column(name, NOTE, why)
     if recorded := asked_of(name, sheet.columns):
         why = f"seems to be what was asked of {recorded!r}; call it {RESERVED + recorded!r} to have it used"
-        return Column(name, UNUSED, f"kept, not used: {why}")
+        return Column(name, UNUSED, f"{KEPT}{why}")
     known = [(place, text) for place, text in column.odd if not cells.is_unknown(text)]
     total = len(known) + len(column.cells) - len(column.odd)
     words = [text.strip() for _, text in known if text.__class__ is not Numeral]
@@ -121,11 +130,20 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     if days and (days >= MOSTLY * total or (dated and days * 2 >= total)):
         return Column(name, DATE, "times such as " + words[0] + ": write them as numbers to use them"
                       if clock == days and is_setting(name) else "date")  # fmt: skip
-    if dated and not is_setting(name.replace("time", "")) and all(number == int(number) for number in column.numbers):
+    if dated and not is_setting(name.replace("time", "")) and all(number % 1 == 0 for number in column.numbers):
         return Column(name, DATE, "date, by its name")
     if found := _identifier(name, sheet.columns[name], first=name == next(iter(sheet.columns))):
         return found
     return _content(sheet, name, known, reader, column, blanks)
+
+
+def _stands_beside(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> bool:
+    """Whether a column right of an empty one ends above the last row, which columns left of the empty one reach."""
+    rows, gaps = sheet.rows, [j for j, title in enumerate(sheet.header[: sheet.header.index(name)]) if not title]
+    if not gaps or not blanks or blanks != tuple(range(blanks[0], len(rows))) or blanks[0] == 0:
+        return False
+    empty = all(not row[gaps[-1]].strip() for row in rows if gaps[-1] < len(row))
+    return empty and any(cell.strip() for cell in rows[-1][: gaps[-1]])
 
 
 def _number(text: str, reader: Numbers) -> float | None:
@@ -186,11 +204,13 @@ def _content(
         )  # fmt: skip
     if read * 2 >= total and 0 < read < total:
         return Column(
-            name, UNUSED, f"kept, not used: {read} of {total} cells are numbers and {total - read} are words "
+            name, UNUSED, f"{KEPT}{read} of {total} cells are numbers and {total - read} are words "
             f"({', '.join(map(repr, dict.fromkeys(said[:SHOWN])))})",
         )  # fmt: skip
     if failed and total == 0:
         return Column(name, OUTCOME, "says which experiments failed, and nothing else", failed=True)
+    if failed or (said and all(word.casefold() in VERDICTS for word in said)):
+        return Column(name, UNUSED, f"{KEPT}says what was found, such as {said[0]!r}, and is not set")
     return _category(sheet, name, blanks)
 
 
@@ -235,13 +255,13 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
         why = f"constant {values[0]!r}: not used" if values and not mistakes else "kept, not used"
         return Column(name, CONSTANT if values else UNUSED, why, notes=tuple(notes))
     if all(_WELL.fullmatch(value) for value in values) and len(values) > 0.8 * count:
-        return Column(name, UNUSED, "kept, not used: wells")
+        return Column(name, UNUSED, f"{KEPT}wells")
     if len(values) > FEW_VALUES or len(values) > 0.75 * count or max(map(len, values)) > 60:
         different = "every cell differs" if len(values) == count else f"{len(values)} different words in {count} cells"
         above = "; if a blank means the same as above, fill it in" if blanks and len(blanks) >= count else ""
-        return Column(name, UNUSED, f"kept, not used: {different}{above}")
+        return Column(name, UNUSED, f"{KEPT}{different}{above}")
     if LABEL_NAME.fullmatch(name.strip()):
-        return Column(name, UNUSED, "kept, not used: by its name it says who, where or from which lot")
+        return Column(name, UNUSED, f"{KEPT}by its name it says who, where or from which lot")
     return Column(name, PARAMETER, f"category: {', '.join(values[:6])}{', ...' if len(values) > 6 else ''}", "category",
                   values=tuple(values), notes=tuple(notes), blanks=blanks)  # fmt: skip
 
@@ -250,23 +270,26 @@ def _identifier(name: str, column: Sequence[str], *, first: bool) -> Column | No
     """A column that names the experiments, by its name or since it counts up."""
     named = IDENTIFIER_NAME.fullmatch(name.strip()) is not None
     enough = 3 if first else 5
-    likely = _counts_up(column[:6], enough) or (first and _counts_with_gaps(column[:6]))
+    likely = _counts_up(column[:6], enough) or (first and _counts_with_gaps(column[:6])) or _numbers_rows(column)
     if not named and not LABEL_NAME.fullmatch(name.strip()) and not likely:
         return None
     texts = [text.strip() for text in column if not cells.is_unknown(text)]
     counts = _counts_up(texts, enough)
+    counts_in_any_order = _numbers_rows(column)
     if named and len(set(texts)) == len(texts):
         return Column(name, IDENTIFIER, "counts up" if counts else "every cell differs")
     if named:
-        return Column(name, UNUSED, "kept, not used: an identifier by its name, but some cells are the same")
+        return Column(name, UNUSED, f"{KEPT}an identifier by its name, but some cells are the same")
     set_by_number = is_setting(name) and texts[0].isdigit() and not _NUMBERED.fullmatch(name)
     counted = set_by_number or is_outcome(name) or is_count(name)
     if counts and not counted and len(texts) == len(column):
         return Column(name, IDENTIFIER, "counts up")
+    if counts_in_any_order and not counted:
+        return Column(name, IDENTIFIER, "counts the rows, in another order")
     if first and len(texts) == len(column) and _counts_with_gaps(texts) and not counted:
         return Column(name, IDENTIFIER, "counts up, with gaps")
     if LABEL_NAME.fullmatch(name.strip()):
-        return Column(name, UNUSED, "kept, not used: by its name it says who, where or from which lot")
+        return Column(name, UNUSED, f"{KEPT}by its name it says who, where or from which lot")
     return None
 
 
@@ -277,6 +300,13 @@ def _counts_up(texts: Sequence[str], enough: int) -> bool:
         return False
     pairs = [(match[1], int(match[2])) for match in found if match]
     return all(a[0] == b[0] and b[1] == a[1] + 1 for a, b in pairwise(pairs))
+
+
+def _numbers_rows(column: Sequence[str]) -> bool:
+    """Whether the cells are 1 to n in any order, one for each of n rows: the order of a design."""
+    if len(column) < 5 or not all(text.isdigit() for text in column[:6]):
+        return False
+    return set(column) == {str(number) for number in range(1, len(column) + 1)}
 
 
 def _counts_with_gaps(texts: Sequence[str]) -> bool:

@@ -19,7 +19,7 @@ from bomi.campaign.delimited import NAMES
 from bomi.campaign.layout import Layout, lay_out
 from bomi.campaign.marks import Numeral
 from bomi.campaign.packing import share
-from bomi.campaign.workbook import READERS, read_workbook
+from bomi.campaign.workbook import READERS, Drawn, read_workbook
 from bomi.errors import CellError, FileError
 from bomi.space import typed
 
@@ -30,6 +30,7 @@ DITTO = frozenset({
     "s. o.", "s.o.", "same as above", "as above", "dto", "wie vor", "siehe oben", "comme ci-dessus",
     "ídem anterior", "come sopra", "j.w.", "idem anterior", "同上", "상동",
 })  # fmt: skip
+_SHOWN_NUMBER = re.compile(r"[-+]?[\d.]+(?:e[-+]?\d+)?", re.IGNORECASE)
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
@@ -113,23 +114,28 @@ class Sheet:
         ]
 
     def _shown_in_percent(self, names: Collection[str], last: int) -> list[str]:
-        """The columns of a workbook in which a new cell, which looks like that of the last row, is shown in percent."""
+        """The columns of a workbook in which a new cell, which looks like that of the last row, is shown in percent.
+
+        A column that shows units is refused unless its last row shows the one that it shows elsewhere.
+        """
         found = []
         for name in self.header:
             if name not in names:
                 continue
             shown = {
-                number: isinstance(row[j], Numeral) and row[j].endswith("%")
+                number: _SHOWN_NUMBER.sub("", row[j]) if isinstance(row[j], Numeral) else ""
                 for j in [self.header.index(name)]
                 for number, row in zip(self.numbers, self.rows, strict=True)
                 if j < len(row)
             }
-            if shown.get(last):
+            if shown.get(last) == "%":
                 found.append(name)
-            elif any(shown.values()):
+            other = next((unit for unit in shown.values() if unit and unit != shown.get(last, "")), "")
+            if other:
+                unit = "percent" if other == "%" else other.strip()
                 raise FileError(
-                    f"column {name!r} of {self.path.name} is shown in percent, but not in its last row, {last}: "
-                    "write that cell in percent too, so that new rows are read as they are meant"
+                    f"column {name!r} of {self.path.name} is shown in {unit}, but not in its last row, {last}: "
+                    f"write that cell in {unit} too, so that new rows are read as they are meant"
                 )
         return found
 
@@ -304,6 +310,22 @@ def _left_out(found: Layout, numbers: Sequence[int], records: Sequence[Sequence[
     return notes
 
 
+def _told_drawn(found: Layout, numbers: Sequence[int], drawn: Drawn) -> list[str]:
+    """Which experiments and columns a spreadsheet program hides or shows struck: they are read all the same."""
+    rows = sorted({numbers[place] for place in found.body}.intersection(drawn.rows))
+    columns = [repr(found.names[j - 1]) for j in drawn.columns if j <= len(found.names) and found.names[j - 1]]
+    told: dict[str, Sequence[object]] = {
+        "hidden in the workbook, but read: row": rows,
+        "hidden in the workbook, but read: column": columns,
+        "struck through in the workbook, but read: cell": drawn.struck,
+    }
+    return [
+        f"{what}{'s' if len(places) > 1 else ''} {', '.join(map(str, places[:5]))}{', ...' if len(places) > 5 else ''}"
+        for what, places in told.items()
+        if places
+    ]
+
+
 def _load_workbook(path: Path, content: bytes, names: Collection[str], wanted: str | None) -> Sheet:
     """The table in a workbook: in the sheet that is named, else in the first with the expected names."""
     sheets = read_workbook(path, content)
@@ -311,9 +333,9 @@ def _load_workbook(path: Path, content: bytes, names: Collection[str], wanted: s
         raise FileError(f"{path} has no sheet {wanted!r}; it has {', '.join(map(repr, sheets))}")
     found: dict[str, Sheet] = {}
     fault: FileError | None = None
-    for name, rows in sheets.items() if wanted is None else [(wanted, sheets[wanted])]:
+    for name, (rows, drawn) in sheets.items() if wanted is None else [(wanted, sheets[wanted])]:
         try:
-            found[name] = _sheet(path, content, name, rows, names)
+            found[name] = _sheet(path, content, name, rows, drawn, names)
         except FileError as error:
             fault = fault or error
     if not found:
@@ -333,7 +355,9 @@ def _is_table(sheet: Sheet) -> bool:
     return len([name for name in sheet.header if name]) > 1 and numbers > 1
 
 
-def _sheet(path: Path, content: bytes, name: str, rows: Sequence[list[str]], names: Collection[str]) -> Sheet:
+def _sheet(
+    path: Path, content: bytes, name: str, rows: Sequence[list[str]], drawn: Drawn, names: Collection[str]
+) -> Sheet:
     kept = [(number, row) for number, row in enumerate(rows, 1) if any(map(str.strip, row))]
     if not kept:
         raise FileError(f"{path} is empty; expected a header row with the names of the columns, then rows")
@@ -346,7 +370,7 @@ def _sheet(path: Path, content: bytes, name: str, rows: Sequence[list[str]], nam
         numbers[named],
         [records[place] for place in found.body],
         [numbers[place] for place in found.body],
-        tuple(_left_out(found, numbers, records)),
+        (*_left_out(found, numbers, records), *_told_drawn(found, numbers, drawn)),
         separator="\t",
         units=found.units,
         head_end=numbers[found.last],

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bomi.errors import FileError
+from bomi.errors import FileError, shown
 
 LIMIT = 64 * 2**20  # bytes of a table; a hundred thousand rows of twenty columns have a quarter of it
 RETRIES = 10  # times that a file may change under our hands before we give up
 STALE = 3600.0  # seconds, after which nobody is still writing what lies there
 
+_MOUNTS = Path("/proc/mounts")  # of Linux: what is mounted, where, and of which kind
+_SHARED = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "9p", "fuse.sshfs", "fuse.rclone", "davfs")
 _CONFLICT = re.compile(r"conflict|in konflikt|konfliktkopie|copie en conflit|copia en conflicto", re.IGNORECASE)
 _TEMPORARY = re.compile(r"\.[0-9a-f]{8}\.new$")
 FOLLOWS_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -61,18 +63,25 @@ def check_writable(path: Path) -> None:
             raise PermissionError
 
 
+def as_path(path: object) -> Path:
+    """The path that a text or a path is."""
+    if not isinstance(path, str | os.PathLike):
+        raise FileError(f"a file is named by a text or a path, but got {shown(path)}")
+    return Path(path)
+
+
 def replace_bytes(path: Path, content: bytes, *, mode: int | None = None) -> None:
     """Give a file new content at one stroke: whoever reads it, even after a crash, sees all of the old or the new.
 
     Its owner, group, mode, access list and attributes stay. Where they, or another name of the file, could not be kept,
     it is written in place.
     """
-    path = path.resolve()  # a link stays a link to the file it names
-    _sweep(path, older=STALE)
-    if path.exists():
-        check_file(path, limit=sys.maxsize)
-        check_writable(path)
     with reported(path, "written"):
+        path = path.resolve()  # a link stays a link to the file it names
+        _sweep(path, older=STALE)
+        if path.exists():
+            check_file(path, limit=sys.maxsize)
+            check_writable(path)
         before = path.stat() if path.exists() else None
         if before is not None and before.st_nlink > 1:
             _write_in_place(path, content)
@@ -186,8 +195,14 @@ def _write_in_place(path: Path, content: bytes) -> None:
 
 
 def company(path: Path) -> list[str]:
-    """What lies beside a file and says that others work on it: copies that disagree, and programs that have it open."""
+    """What says that others work on a file: copies beside it that disagree, programs that have it open, a drive that
+    several machines share."""
     told = []
+    if (kind := _file_system(path)) in _SHARED:
+        told.append(
+            f"it is on a network drive ({kind}), where two machines may not see each other's locks; "
+            "let one of them write at a time"
+        )
     with suppress(OSError):
         for name in sorted(other.name for other in path.parent.iterdir()):
             if name in (f".~lock.{path.name}#", f"~${path.name}"):
@@ -199,6 +214,17 @@ def company(path: Path) -> list[str]:
                     f"{name} seems to be a copy of it that a synchronized folder made of two versions; compare them"
                 )
     return told
+
+
+def _file_system(path: Path) -> str:
+    """The kind of file system that a file is on, where the system tells: that of the longest mount point above it."""
+    with suppress(OSError, ValueError):
+        path = path.resolve()
+        mounts = (line.split()[1:3] for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines())
+        plain = [(Path(point.replace("\\040", " ")), kind) for point, kind in mounts]  # a blank in a name
+        above = [(len(point.parts), kind) for point, kind in plain if path.is_relative_to(point)]
+        return max(above, default=(0, ""))[1]
+    return ""
 
 
 def _sync_folder(folder: Path) -> None:
@@ -218,7 +244,8 @@ def reported(path: Path, done: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise FileError(f"there is no file {path}") from None
+        missing = f"file {path}" if os.path.isdir(path.parent) else f"folder {path.parent}"
+        raise FileError(f"there is no {missing}") from None
     except PermissionError:
         raise FileError(
             f"{path} cannot be {done}: no permission; see who owns it and whether another program has it open"

@@ -17,7 +17,7 @@ from bomi.campaign.sheet import is_formula
 from bomi.campaign.writing import campaign_text
 from bomi.data.objectives import Objective, check_names
 from bomi.errors import FileError, Place, SpaceError
-from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Ordinal, Space, cells
+from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Conditions, Ordinal, Space, cells
 
 NAME = "campaign.toml"
 LIMIT = 2**20  # bytes
@@ -109,9 +109,11 @@ class Campaign:
         """The campaign in a file; every problem is told at once."""
         return parse_campaign(path, storage.read_bytes(path, limit=LIMIT))
 
-    def text(self, notes: Mapping[str, str] | None = None, unused: Sequence[str] = ()) -> str:
+    def text(
+        self, notes: Mapping[str, str] | None = None, unused: Sequence[str] = (), offered: Conditions | None = None
+    ) -> str:
         """The content of campaign.toml, with comments for the person who edits it."""
-        return campaign_text(self, notes, unused)
+        return campaign_text(self, notes, unused, offered)
 
 
 def campaign_path(table: Path, given: Path | None = None) -> Path:

@@ -17,6 +17,14 @@ _ELEMENTS = frozenset({
 BALANCE = frozenset({
     "bal", "bal.", "balance", "rem", "rem.", "remainder", "rest", "reste", "solde", "resto", "balanz",
 })  # fmt: skip
+VERDICTS = frozenset({
+    "pass", "passed", "ok", "nok", "n.ok", "not ok", "ng", "io", "i.o.", "i. o.", "nio", "n.i.o.", "n. i. o.",
+    "bestanden", "nicht bestanden", "conforme", "non conforme", "no conforme", "apto", "no apto", "aprobado",
+    "aprovado", "reprovado", "accept", "accepted", "reject", "rejected", "合格", "不合格", "良", "不良",
+    "goedgekeurd", "afgekeurd", "godkänd", "underkänd", "zgodny", "niezgodny", "uygun", "uygun değil",
+    "vyhovuje", "nevyhovuje", "incl", "incl.", "excl", "excl.", "included", "excluded", "valid", "invalid", "gültig",
+    "ungültig",
+})  # fmt: skip
 _REGIONS = frozenset({"EU", "US", "UK", "SA", "LATAM", "APAC", "EMEA", "ASIA", "CN", "JP", "IN", "AF", "ME", "OC"})
 
 

@@ -25,9 +25,22 @@ from bomi.space import (
 if TYPE_CHECKING:
     from bomi.campaign.toml import Campaign
 
+OFFERS = {
+    "groups": "to learn an offset for each of these: a good day, a bad lot",
+    "drift": "to learn a slow change of all outcomes over time",
+}
 
-def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, unused: Sequence[str] = ()) -> str:
-    """The content of campaign.toml; `notes` go beside parameters, `unused` names columns that it leaves out."""
+
+def campaign_text(
+    campaign: Campaign,
+    notes: Mapping[str, str] | None = None,
+    unused: Sequence[str] = (),
+    offered: Conditions | None = None,
+) -> str:
+    """The content of campaign.toml; `notes` go beside parameters, `unused` names columns that it leaves out.
+
+    What is `offered`, groups and drift that might be learned, is written as a comment.
+    """
     notes = notes or {}
     lines = [
         "# What bomi may vary, and what it should reach. Edit it, then: bomi check TABLE",
@@ -49,6 +62,8 @@ def campaign_text(campaign: Campaign, notes: Mapping[str, str] | None = None, un
         lines += ["", "[[constraints]]", *_lines(constraint_spec(constraint))]
     for section, spec in conditions_spec(campaign.space.conditions).items():
         lines += ["", f"[{section}]" + ("" if spec else "  # by the order of the rows"), *_lines(spec)]
+    for section, spec in conditions_spec(offered or Conditions()).items():
+        lines += ["", f"# [{section}]  # {OFFERS[section]}", *(f"# {line}" for line in _lines(spec))]
     lines += ["", "[method]", f"name = {toml_value(campaign.method)}"] if campaign.method else [
         "",
         "# [method]",

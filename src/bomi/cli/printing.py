@@ -35,7 +35,8 @@ def show(
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        table = RichTable(title=title, title_justify="left", title_style="bold", header_style="bold")
+        above = Text(visible(title), style="bold") if title else None
+        table = RichTable(title=above, title_justify="left", header_style="bold")
         for name in records[0]:
             numeric = all(isinstance(record[name], int | float) or record[name] is None for record in records)
             table.add_column(Text(visible(name)), justify="right" if numeric else "left")

@@ -66,7 +66,7 @@ def init(
     columns = [{"column": column.name, "taken for": column.role, "why": guess.why(column)} for column in guess.columns]
     document: dict[str, object] = {
         "file": str(path), "objective": made.objective, "goal": made.goal, "parameters": records,
-        "unused": list(guess.unused), "columns": columns, "notes": list(guess.sheet_notes),
+        "unused": list(guess.unused), "columns": columns, "notes": [*guess.sheet_notes, *filter(None, [guess.doubt])],
     }  # fmt: skip
     if len(made.objectives) > 1:
         document["objectives"] = [vars(one) for one in made.objectives]
@@ -75,14 +75,15 @@ def init(
     else:
         texts = [{**record, "values": ", ".join(map(cells.text, record["values"]))} for record in records]
         show(texts, shape, document)
-    for note in guess.sheet_notes:
-        say(note)
+    for note in (*guess.sheet_notes, guess.doubt):
+        if note:
+            say(note)
     say(f"wrote {path}: look at the goal and the ranges, above all; then bomi check {table}")
 
 
 def _asking(make: Callable[[dict[str, Any]], Any], said: dict[str, Any]) -> Any:
     """Make something; what it is unsure of is asked on a terminal, with the likeliest answer, and told elsewhere."""
-    from bomi.campaign.guess import UnsureError
+    from bomi.campaign.outcome import UnsureError
 
     while True:
         try:

@@ -61,6 +61,11 @@ class Row:
         """Whether every input is known exactly."""
         return not any(cell is None or isinstance(cell, Normal | Interval) for cell in self.recorded.values())
 
+    @property
+    def known(self) -> dict[str, Known]:
+        """The inputs that are known exactly."""
+        return {name: cell for name, cell in self.recorded.items() if isinstance(cell, Known)}
+
 
 def _outcome(row: Row, name: str) -> object:
     """The cell of an outcome."""

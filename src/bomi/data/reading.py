@@ -383,10 +383,16 @@ def read_places(space: Space, places: object) -> Array:
     return found
 
 
-def _read_setting(space: Space, setting: object, what: str, whole: bool) -> dict[str, Known]:
+def check_setting(space: Space, setting: object, what: str = "the setting") -> Mapping[str, Any]:
+    """A mapping that names parameters of a space and nothing else."""
     if not isinstance(setting, Mapping):
         raise TableError(f"{what} must be a mapping of parameter to value, but got {shown(setting)}")
     check_parameters(space, setting, what)
+    return setting
+
+
+def _read_setting(space: Space, setting: object, what: str, whole: bool) -> dict[str, Known]:
+    setting = check_setting(space, setting, what)
     missing = [name for name in space.names if name not in setting and name not in space.measured]
     if missing and whole:
         raise TableError(f"{what} lacks {', '.join(map(repr, missing))}")

@@ -18,7 +18,7 @@ from bomi.space.numbers import SMALLEST, plain_number, unwrapped
 # Words for "nobody knows", in the languages of many labs; a value of a category that is called so wins over them.
 UNKNOWN_WORDS = frozenset({
     "", "?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "...", "…", "/", "na", "n/a", "n.a.", "n.a", "nan",
-    "<na>", "null", "nd", "n.d.", "n.d", "n/d", "nm", "n.m.", "n/m", "nr", "n.r.", "n.b.", "n.c.", "k.a.", "k.a",
+    "<na>", "\\n", "null", "nd", "n.d.", "n.d", "n/d", "nm", "n.m.", "n/m", "nr", "n.r.", "n.b.", "n.c.", "k.a.", "k.a",
     "k/a", "s/d", "s.d.", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "pending", "to be determined", "missing",
     "unknown", "unk", "unk.", "lost", "not measured", "not recorded", "not known", "not determined",
     "not available", "no data", "not done", "not tested", "not run", "n.t.", "unbekannt", "fehlt", "verloren",
@@ -129,8 +129,15 @@ class Censored:
     high: float = math.inf
 
     def __post_init__(self) -> None:
-        if not (self.low < self.high and (math.isfinite(self.low) or math.isfinite(self.high))):
-            raise CellError(f"a limit needs a finite number, and low < high, but got {self.low:g}..{self.high:g}")
+        low, high = _ends(self.low, self.high)
+        low = self.low if low is None and isinstance(self.low, float) and self.low == -math.inf else low
+        high = self.high if high is None and isinstance(self.high, float) and self.high == math.inf else high
+        if low is None or high is None or not low < high or (math.isinf(low) and math.isinf(high)):
+            raise CellError(
+                f"a limit needs a finite number, and low < high, but got {_short(self.low)}..{_short(self.high)}"
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
 
     def within(self, low: float, high: float) -> Interval:
         """The interval of values that it leaves between two bounds."""

@@ -30,6 +30,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 FEW = 16  # levels that a local search tries all of
 FINEST = 1e15  # steps of a range that a float can still tell apart
+SHORT = 12  # digits of a decimal that differs from its neighbours by far more than rounding
 _WHOLE = re.compile(r"[+-]?\d{1,101}")
 SEVERAL = 20  # blanks of a column, from which their meaning is learned unasked
 MAYBE, UNKNOWN, ZERO = "maybe", "unknown", "zero"  # what `blank` may say; otherwise it is a value
@@ -150,7 +151,8 @@ class _Number:
             return self._level(round((self._at(place) - self.low) / self.step))
         for _ in range(20):
             number = self._at(place)
-            shorter = (float(f"{number:.{digits}g}") for digits in range(1, 18))
+            short = self.to_unit(float(f"{number:.{SHORT}g}")) == [place]  # if not, no shorter one is there either
+            shorter = (float(f"{number:.{digits}g}") for digits in range(1 if short else SHORT + 1, 18))
             beside = (number + ulps * math.ulp(number) for ulps in (-1, 1, -2, 2, -3, 3))
             for near in (*shorter, *beside):
                 if self.low <= near <= self.high and self.to_unit(near) == [place]:

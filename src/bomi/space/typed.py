@@ -29,13 +29,15 @@ _SIGNS = str.maketrans({
 }) | INVISIBLE  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _LESS = r"<=?|≤|=<|less than|below|under|at most|up to|max\.?|unter|bis zu|weniger als|höchstens|kleiner als|" \
-    r"moins de|inférieur à|au plus|jusqu'à|menos de|inferior a|hasta|como máximo|meno di|poniżej"  # fmt: skip
+    r"moins de|inférieur à|au plus|jusqu'à|menos de|inferior a|hasta|como máximo|meno di|poniżej|" \
+    r"小于|低于|不足|不到"  # fmt: skip
 _MORE = r">=?|≥|=>|more than|above|over|at least|min\.|über|mehr als|mindestens|mind\.|größer als|plus de|" \
-    r"supérieur à|au moins|más de|mas de|superior a|al menos|più di|almeno|mais de|pelo menos|powyżej"  # fmt: skip
+    r"supérieur à|au moins|más de|mas de|superior a|al menos|più di|almeno|mais de|pelo menos|powyżej|" \
+    r"大于|高于|超过"  # fmt: skip
 _ABOUT = r"~|ca\.?|c\.|circa|approx\.?|approximately|about|around|roughly|est\.|etwa|ungefähr|ungef\.|rund|env\.|" \
-    r"environ|aprox\.?|aproximadamente|unos|alrededor de|cerca de|ok\.|około"  # fmt: skip
-_OR_LESS = r"max\.?|maximum|or less|oder weniger|ou moins|o menos"
-_OR_MORE = r"\+|or more|oder mehr|ou plus|o más"
+    r"environ|aprox\.?|aproximadamente|unos|alrededor de|cerca de|ok\.|około|大?约|約"  # fmt: skip
+_OR_LESS = r"max\.?|maximum|or less|oder weniger|ou moins|o menos|以下|以内|未満|未满"
+_OR_MORE = r"\+|or more|oder mehr|ou plus|o más|以上|超"
 _BETWEEN = r"between|zwischen|entre|von|from|de"
 _PREFIX = re.compile(
     rf"(?:(?P<less>{_LESS})|(?P<more>{_MORE})|(?P<about>{_ABOUT})|(?P<between>{_BETWEEN}))\s*(?=[\d.,+\-$€£¥])",
@@ -69,11 +71,24 @@ _NIGHT = re.compile(
     re.IGNORECASE,
 )
 _GUESSED = re.compile(
-    r"\s*(?:\?|\(\?\)|\((?:est|approx|ca|circa|env|aprox|estimated|geschätzt|estimée?|estimad[oa]|stimat[oa])\.?\))$",
+    r"\s*(?:\?|\(\?\)|左右|程度|前[后後]|\((?:est|approx|ca|circa|env|aprox|estimated|geschätzt|estimée?|estimad[oa]|stimat[oa])\.?\))$",
     re.IGNORECASE,
 )
-_FOOTNOTE = re.compile(r"(?<=[\d%)])\s?(?:\*{1,3}|[†‡§¶ᵃᵇᶜᵈᵉ])+$")
+_FOOTNOTE = re.compile(  # 12.3*, 12.3 a), 12.3 ¹, 12.3 (n=3); 10² is a hundred
+    r"(?<=[\d%)])(?:\s?(?:\*{1,3}|[†‡§¶ᵃᵇᶜᵈᵉ#])+|\s?[a-h1-9*]\)|\s?\([a-h*]\)|(?:\s|(?<!10))[¹²³⁴⁵]|"
+    r"\s?\([nN] ?= ?\d+\))$"
+)
+_TRACES = r"traces?|spuren|tracce|trazas?|vestígios|ślady|stopy|spår|eser|痕量|痕跡|微量"
+_REMARK = re.compile(r"(?<=[\d%])\s*\(([^\W\d][^\d()±<>=/]{2,})\)$")  # 8.8 (haze)
+_TELLING = re.compile(  # a remark that says what the number is, or that it is none
+    r"fail|fehl|exclu|outlier|ausrei|invalid|ungültig|error|wrong|falsch|\bmax|\bmin|\bset\b|soll|target|nominal|est\b|est\.|"
+    r"approx|circa|\benv|aprox|estim|geschätzt|stimat|calc|theor|\bcrude\b|\broh|brut",
+    re.IGNORECASE,
+)
 _FRACTION = r"(?:(?P<ones>\d+) )?(?P<above>\d+)/(?P<below>2|3|4|8|16|32|64)(?![\d/.,])"  # of an inch, of a cup
+_LIMIT_TOLD = re.compile(  # < LOQ (0.05)
+    r"[<≤]?\s*(?:LOD|LOQ|MDL|DL|LD|LQ|NWG|BG|BDL|RL)\.?\s*[(=:,]?\s*(?P<of>[<≤]?\s*\d[^()]*)\)?", re.IGNORECASE
+)
 _CURRENCY = re.compile(r"(?:US)?[$€£¥]\s*")
 
 
@@ -162,6 +177,8 @@ def read(text: str, marks: Marks = STRICT, unit: str = "") -> Reading:
     if bracketed := _BRACKETED.fullmatch(clean):
         clean = f"{bracketed[1]} {bracketed[2]}".rstrip()
     clean = _SPREAD_APART.sub(r"\1", clean)
+    if limit := _LIMIT_TOLD.fullmatch(clean):
+        clean = "<" + limit["of"].lstrip("<≤ ")
     try:
         found = _read(clean, marks, unit)
     except CellError as error:
@@ -187,10 +204,15 @@ def _read(clean: str, marks: Marks, unit: str) -> Reading | None:
             return None
         value = 1 / found.value if hours is not None and isinstance(found.value, float) else found.value
         return Reading(value, UNIT if hours is None else CONVERTED, "C")
+    if named and named.kind == "time" and clean[-1:] == "'":
+        clean = clean.rstrip("'") + (" s" if clean.endswith("''") else " min")
     marked = _FOOTNOTE.search(clean)
     if marked:
         found = _read(clean[: marked.start()], marks, unit)
         return found and replace(found, how=WRITTEN if found.how == PLAIN else found.how)
+    if (remark := _REMARK.search(clean)) and not _TELLING.search(remark[1]) and not _is_unit(remark[1], unit):
+        found = _read(clean[: remark.start()], marks, unit)
+        return found and replace(found, how=WRITTEN if found.how in (PLAIN, UNIT) else found.how)
     text = _GUESSED.sub("", clean)
     about = text != clean
     prefix = _PREFIX.match(text)
@@ -329,7 +351,11 @@ def _hint(clean: str) -> str:
     """What else the text may be."""
     if _DATE.fullmatch(clean):
         return ": is it a date that a spreadsheet has made of a number or an interval?"
-    if re.fullmatch(r"<\s*(lod|loq|dl|ld|nwg|bg|mdl)|bdl|b\.d\.l\.|n\.n\.|traces?|spuren", clean, re.IGNORECASE):
+    if re.fullmatch(
+        r"<\s*(lod|loq|dl|ld|nwg|bg|mdl)|bdl|b\.d\.l\.|n\.n\.|traces?|spuren|tracce|trazas?|vestígios|ślady|stopy|spår|eser|痕量|痕跡|微量",
+        clean,
+        re.IGNORECASE,
+    ):
         return ": write the limit, such as <0.01"
     if re.fullmatch(r"[\d.,]+\s*[/;&]\s*[\d.,]+", clean):
         return ": are they two values? Then write their mean, with its standard error as in 59.5±1.5, or a row for each"
