@@ -4,8 +4,9 @@
     python perf/optuna_samplers.py --out r.jsonl --repeats 2 --only mixed
 
 With gaps, one input of every third trial is not what was asked, and nobody knows what it was; only bomi can be told so.
-Printed: the mean over seeds of the regret of the best feasible setting asked for, its standard error, and the processor
-time of a trial.
+Printed: the mean over seeds of the regret of the best feasible setting asked for, with its standard error; that of the
+setting that the study ends with, which is its best trial's, and for bomi that of `best()`; how many of these broke a
+constraint, and are left out of that mean; and the processor time of a trial.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.trial import Trial
 from sweeps import Record
 
+from bomi.errors import BomiError
 from bomi.integrations.optuna import BomiSampler, record_actual
 
 Setting = dict[str, float | str]
@@ -164,7 +166,28 @@ def study(run: Run) -> Record:
     made.optimize(objective, n_trials=run.trials)
     seconds = (time.process_time() - start) / run.trials
     regrets = [-float(value) for value in np.maximum.accumulate(merits)]
-    return {**run._asdict(), "regrets": regrets, "kind": kinds[int(np.argmax(merits))], "seconds": seconds}
+    final = recommended(made)
+    feasible = final is not None and all(limit <= 0 for limit in problem.limits(final))
+    ended = -problem.value(final) if final is not None and feasible else None
+    kind = kinds[int(np.argmax(merits))]
+    return {**run._asdict(), "regrets": regrets, "recommended": ended, "kind": kind, "seconds": seconds}
+
+
+def recommended(study: optuna.Study) -> Setting | None:
+    """What a user takes from a study: the parameters of its best trial, or what bomi recommends; None: nothing."""
+    try:
+        if isinstance(study.sampler, BomiSampler):
+            setting = study.sampler.optimizer(study).best().setting
+            return None if setting is None else {**setting}
+        return dict(study.best_trial.params)
+    except (ValueError, BomiError):  # no trial was feasible
+        return None
+
+
+def mean_and_error(values: Sequence[float]) -> str:
+    """The mean, with its standard error."""
+    error = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{np.mean(values):.3f} ± {error:.3f}" if values else "none"
 
 
 def main() -> None:
@@ -184,14 +207,17 @@ def main() -> None:
         for sampler in given.samplers or SAMPLERS
     ]
     records = sweeps.sweep(study, runs, given)
-    print("| problem | gaps | sampler | seeds | regret | s a trial |\n|---|---|---|---:|---:|---:|")
+    print("| problem | gaps | sampler | seeds | regret | of what is recommended | infeasible | s a trial |")
+    print("|---|---|---|---:|---:|---:|---:|---:|")
     for name, gaps, sampler in dict.fromkeys(run[:3] for run in sorted(runs)):
         found = [r for r in records if (r["problem"], r["gaps"], r["sampler"]) == (name, gaps, sampler)]
-        last = np.array([record["regrets"][-1] for record in found])
-        error = last.std(ddof=1) / math.sqrt(len(last)) if len(last) > 1 else math.nan
+        last = [record["regrets"][-1] for record in found]
+        ended = [record["recommended"] for record in found if record["recommended"] is not None]
         seconds = np.mean([record["seconds"] for record in found])
         share = "every third" if gaps else "none"
-        print(f"| {name} | {share} | {sampler} | {len(last)} | {last.mean():.3f} ± {error:.3f} | {seconds:.2f} |")
+        broken = len(found) - len(ended)
+        said = f"{len(found)} | {mean_and_error(last)} | {mean_and_error(ended)} | {broken} | {seconds:.2f}"
+        print(f"| {name} | {share} | {sampler} | {said} |")
         kinds = Counter(record["kind"] for record in found if record["kind"])
         if kinds:
             print("  ended in " + ", ".join(f"{kind}: {count}" for kind, count in kinds.most_common()), file=sys.stderr)

@@ -18,8 +18,8 @@ import pandas as pd
 import torch
 
 from bomi import Optimizer
+from bomi.answers.best import luck
 from bomi.model.kernels import AdditiveMatern, cross
-from bomi.recommend import luck
 
 NAMES, ROWS, HALF_WIDTH = "abc", 30, 1.645
 

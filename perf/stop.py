@@ -23,12 +23,12 @@ import joblib
 import numpy as np
 import torch
 
+from bomi.answers.prospects import Scale, expected_gains, since_improvement, spread_of
 from bomi.benchmarks.contenders import contender
 from bomi.benchmarks.functions import Problem
 from bomi.benchmarks.missingness import Events, HistoryGaps, initial, measuring, stray
 from bomi.benchmarks.problems import find_problem
 from bomi.optimizer import Optimizer
-from bomi.prospects import Scale, expected_gains, since_improvement, spread_of
 from bomi.results import QUIET, STOP
 
 PROBLEMS = "branin,hartmann3,hartmann6,levy,rosenbrock,styblinskitang,cosine,ackley,griewank,michalewicz"

@@ -247,7 +247,7 @@ def test_a_gap_is_never_taken_for_an_observation_later(name):
 @every_method
 def test_what_was_recorded_is_the_same_in_every_world(name):
     space, frame = CASES["mixed space"]
-    rows = fresh(space, frame, name)._observations.done
+    rows = fresh(space, frame, name).observations.done
     outcomes = torch.tensor([row.outcome for row in rows], dtype=torch.float64)
     imputer = bomi.METHODS[name].imputer
     gappy = Table.of(space, rows, outcomes)

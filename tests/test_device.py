@@ -1,5 +1,7 @@
 """Where the large matrices are computed. Tests that need a GPU are skipped without one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,7 +48,7 @@ def test_only_long_tables_leave_for_the_device(monkeypatch):
     whole = Completed.to
     monkeypatch.setattr(Completed, "to", lambda self, device: seen.append(device) or whole(self, "cpu"))
     optimizer = told(LARGE)
-    optimizer.device = "cuda"
+    optimizer._known = replace(optimizer._known, device="cuda")
     optimizer.ask()
     assert set(seen) == {"cpu"}
     seen.clear()

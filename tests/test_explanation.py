@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bomi import Optimizer
-from bomi.errors import BomiError
+from bomi.errors import BomiError, TableError
 from bomi.model.gaussian_process import with_hyper
 from bomi.model.kernels import AdditiveMatern
 from bomi.search.acquisition import chance
@@ -66,3 +66,12 @@ def test_any_setting_can_be_asked_about_but_not_any_mistake():
         told().explain({"a": 0.5})
     with pytest.raises(BomiError, match="no outcome is called 'z'"):
         told().explain({"a": 0.5, "b": 0.5}, "z")
+
+
+@pytest.mark.parametrize("setting", [[], None, "x", [{"x": 0.5}]])
+def test_one_setting_is_explained_or_completed(setting):
+    optimizer = Optimizer({"x": (0, 1)}, objective="y", method="mean", seed=0)
+    optimizer.tell(pd.DataFrame({"x": [0.1, 0.5, 0.9], "y": [1.0, 3.0, 2.0]}))
+    for call in (optimizer.explain, optimizer.completed):
+        with pytest.raises(TableError, match="the setting must be a mapping of parameter to value"):
+            call(setting)

@@ -508,7 +508,7 @@ def test_the_frame_survives_a_csv(tmp_path):
     optimizer.frame().to_csv(tmp_path / "experiments.csv", index=False)
     restarted = make()
     restarted.tell(pd.read_csv(tmp_path / "experiments.csv"))
-    assert restarted._observations.rows == optimizer._observations.rows
+    assert restarted.observations.rows == optimizer.observations.rows
     assert restarted.ask() == restarted_from(optimizer).ask()
 
 

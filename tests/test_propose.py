@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from bomi import METHODS, Optimizer, Space
+from bomi.answers.propose import promising, space_filling, uniform
+from bomi.answers.recommend import NOMINAL, _relative_merits, best_of_each_draw, recommended, trade_offs
 from bomi.learning import DRAWS, _good_rows, draw_seed, learn, table_of
-from bomi.propose import promising, space_filling, uniform
-from bomi.recommend import NOMINAL, _relative_merits, best_of_each_draw, recommended, trade_offs
 from bomi.search import candidates
 from bomi.search.choices import Choices
 from bomi.search.outlook import Outlook
@@ -157,13 +157,13 @@ def test_an_imputer_continues_from_its_state_by_chance_that_depends_on_the_rows_
     table = told()._learn().table
     first = learn(table, method, 3)
     assert first.state[:2] == ("init", draw_seed(3, 8))
-    second = learn(table, method, 3, before=first)
+    second = learn(table, method, 3, before=first.state)
     assert second.state[:2] == ("step", draw_seed(3, 8))
     nothing = dataclasses.replace(table, targets=torch.full_like(table.targets, torch.nan))
-    unlearned = learn(nothing, method, 3, before=first)
+    unlearned = learn(nothing, method, 3, before=first.state)
     assert unlearned.state is None
     assert not unlearned.enough
-    assert learn(table, method, 3, before=unlearned).state[0] == "init"
+    assert learn(table, method, 3, before=unlearned.state).state[0] == "init"
     assert first.draws == (DRAWS, draw_seed(3, 9))
 
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from bomi import Objective, Optimizer
+from bomi.answers.prospects import Scale, expected_gains, gains_of_repeating, since_improvement, spread_of
+from bomi.answers.recommend import trade_offs
 from bomi.data.objectives import objective_of
 from bomi.impute.summary import fitted_by
 from bomi.impute.transform import within
-from bomi.prospects import Scale, expected_gains, gains_of_repeating, since_improvement, spread_of
-from bomi.recommend import trade_offs
 from bomi.results import Prospects
 from bomi.search.acquisition import log_ei
 

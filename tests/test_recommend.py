@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import bomi
-from bomi.recommend import rivals
+from bomi.answers.best import rivals
 
 
 def told(outcome, *, places, seed=0, **more):
@@ -82,7 +82,7 @@ def test_hills_of_one_height_cannot_be_told_apart_where_outcomes_are_noisy():
     assert all(0.2 <= chance < 0.6 for _, chance in found.rivals)
     said = found.apart([f"H{row}" for row in range(44)])
     assert said.startswith("the best few cannot be told apart: the chance to be better than what is recommended is ")
-    assert f"for row H{found.rivals[0][0]}" in said
+    assert f"for H{found.rivals[0][0]}" in said
     assert found.apart() in found._repr_html_()
 
 

@@ -139,6 +139,25 @@ def test_a_file_need_not_have_rows(tmp_path):
     assert set(bomi.Optimizer.load(path).ask()) == {"x"}
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (None, "a file is named by a text or a path, but got None"),
+        (b"x.json", "a file is named by a text or a path"),
+        ("/no such folder/x.json", "there is no folder /no such folder"),
+        ("x" * 300, "cannot be written|cannot be read"),
+        ("x\0", "cannot be the name of a file"),
+    ],
+)
+def test_a_name_that_is_none_is_refused(tmp_path, monkeypatch, path, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError, match=message):
+        bomi.Optimizer({"x": (0, 1)}).save(path)
+    with pytest.raises(FileError, match=message):
+        bomi.Optimizer.load(path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_is_no_json_is_refused(tmp_path):
     path = tmp_path / "x.json"
     path.write_text('{"format": ')

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from bomi import Optimizer, Real, Validation
+from bomi.answers.validation import leave_one_out, share_explained
 from bomi.errors import BomiError
 from bomi.model.gaussian_process import with_hyper
 from bomi.model.kernels import AdditiveMatern, cross
-from bomi.validation import leave_one_out, share_explained
 
 KERNEL = AdditiveMatern((0, 1))
 

@@ -38,6 +38,14 @@ def test_advice_leaves_the_study_as_it_is_and_is_that_of_a_fresh_one(study):
     assert [advice.why for advice in advices] == [advice.why for advice in fresh]
 
 
+def test_sentences_call_a_row_by_its_id_and_its_line(study):
+    assert workflow.called(study)[4] == "r4 (row 6)"
+    (advice,), (best,) = workflow.advise(study, 1), workflow.recommend(study)
+    assert " r" in advice.why
+    assert f"(row {advice.nearest})" in advice.why
+    assert best.called == "r4 (row 6)"
+
+
 def test_gaps_come_with_their_place_in_the_table_and_their_density(study):
     by_name = {gap.parameter: gap for gap in workflow.gap_list(study)}
     assert {(gap.number, gap.id) for gap in by_name.values()} == {(11, "gap")}

@@ -215,17 +215,14 @@ class Fit:
         return self.method.imputer.draws(self.state, DRAWS, rng)
 
 
-def learn(table: Table, method: Method, seed: int, before: Fit | None = None) -> Fit:
-    """What a table says; the method's imputer continues from what was learned before."""
+def learn(table: Table, method: Method, seed: int, before: Any = None) -> Fit:
+    """What a table says; the method's imputer continues from the state that it was in before."""
     if bool(table.outcomes.isnan().all(-1).any()):  # an outcome of which nothing is known: nothing to learn yet
         transforms = (Transform(),) * len(table.outcomes)
         unfilled = Completed(table.inputs[None], table.targets, None, table.errors, transforms, table.aims)
         return Fit(table, method, seed, None, unfilled)
     rng = torch.Generator().manual_seed(draw_seed(seed, len(table)))
-    if before is None or before.state is None:
-        state = method.imputer.init(table, rng)
-    else:
-        state = method.imputer.step(before.state, table, rng)
+    state = method.imputer.init(table, rng) if before is None else method.imputer.step(before, table, rng)
     return Fit(table, method, seed, state, method.imputer.completed(state))
 
 

@@ -119,7 +119,7 @@ def _recommended(loaded: LoadedTable, found: Sequence[Recommendation]) -> Iterat
     for one in {one.row: one for one in found}.values():
         seen = by_name(one.best.seen, outcomes)
         inputs = [cells.text(cell) for cell in one.recorded.values()]
-        lines.append([f"best so far, row {one.row}", *inputs, *(f"{seen[name]:.5g}" for name in outcomes)])
+        lines.append([f"best so far, {one.called}", *inputs, *(f"{seen[name]:.5g}" for name in outcomes)])
     yield table(("", *_columns(loaded), *_outcomes(loaded)), lines, "Best and recommended")
     notes = {said for one in found for said in (one.best.note, one.apart) if said}
     for note in (*notes, *loaded.optimizer.equipment(), *workflow.conditions(loaded)):

@@ -157,7 +157,7 @@ class Best:
         """That the best few cannot be told apart, where that is so; `labels` name the rows."""
         if not self.rivals:
             return ""
-        each = [f"{chance:.0%} for row {row if labels is None else labels[row]}" for row, chance in self.rivals]
+        each = [f"{chance:.0%} for {f'row {row}' if labels is None else labels[row]}" for row, chance in self.rivals]
         several = len(each) > 1
         told = f"{', '.join(each[:-1])} and {each[-1]}" if several else each[0]
         return (

@@ -46,12 +46,12 @@ class Saved:
 
 def save(path: str | Path, saved: Saved) -> None:
     """Write the file at one stroke: whoever reads it sees all of the old or the new."""
-    storage.replace_bytes(Path(path), text(saved).encode())
+    storage.replace_bytes(storage.as_path(path), text(saved).encode())
 
 
 def load(path: str | Path) -> Saved:
     """What a file says; FileError, SpaceError or TableError with what is wrong with it."""
-    path = Path(path)
+    path = storage.as_path(path)
     try:
         document = json.loads(storage.read_bytes(path).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

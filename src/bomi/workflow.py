@@ -135,7 +135,7 @@ def advise(
     expected, reason = _best(optimizer, given, frame), doubt(loaded)
     again = loaded.campaign.replacement if replacement is None else replacement
     alike = loaded.campaign.same_in_batch if same is None else same
-    numbers = loaded.experiments.numbers
+    numbers, named = loaded.experiments.numbers, called(loaded)
     advices = []
     asked = optimizer.ask(count, given=given, same=alike, candidates=frame, replacement=again)
     for number, found in enumerate(asked, 1):
@@ -144,15 +144,21 @@ def advise(
             suggestion = replace(found, candidate=library.labels[found.candidate])
         near = insight.nearest(optimizer, suggestion)
         line = numbers[near.row] if near is not None and near.row < len(numbers) else None
-        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, numbers), line, reason))
+        advices.append(Advice(suggestion, insight.why(optimizer, suggestion, expected, named), line, reason))
         done(number)
     return advices
 
 
 def labels(loaded: LoadedTable) -> list[str]:
-    """What people call each row: its id, or its number in the table."""
+    """What people call each row in a figure: its id, or its number in the table."""
     pairs = zip(loaded.experiments.numbers, loaded.experiments.rows, strict=True)
     return [row.id or str(number) for number, row in pairs]
+
+
+def called(loaded: LoadedTable) -> list[str]:
+    """What people call each row in a sentence: "H40 (row 41)", or "row 41" without an id."""
+    pairs = zip(loaded.experiments.numbers, loaded.experiments.rows, strict=True)
+    return [f"{row.id} (row {number})" if row.id else f"row {number}" for number, row in pairs]
 
 
 def validations(loaded: LoadedTable) -> list[Validation]:
@@ -188,7 +194,7 @@ def read_setting(campaign: Campaign, texts: Sequence[str]) -> dict[str, Known]:
 def prospects(loaded: LoadedTable) -> tuple[Prospects, str]:
     """Whether to go on, and the advice in one line; rows by what people call them."""
     found = loaded.optimizer.prospects()
-    return found, found.advice(labels(loaded))
+    return found, found.advice(called(loaded))
 
 
 STRONGEST = 3  # rows and gaps that are told of a prediction
@@ -206,9 +212,8 @@ class Look:
 
 def look(loaded: LoadedTable, setting: Mapping[str, Known], given: Mapping[str, object] | None = None) -> list[Look]:
     """What to expect of each outcome at any setting, suggested or not; for the groups and the time that are given."""
-    optimizer, numbers = loaded.optimizer, loaded.experiments.numbers
-    named = labels(loaded)
-    near = insight.distance(optimizer, setting, numbers)
+    optimizer, named = loaded.optimizer, called(loaded)
+    near = insight.distance(optimizer, setting, named)
     found = []
     for objective in loaded.campaign.objectives:
         why = optimizer.explain(setting, objective.name, given=given)
@@ -284,10 +289,11 @@ def suspects(loaded: LoadedTable) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The recommended setting beside the best row seen, which is called by its line number."""
+    """The recommended setting beside the best row seen."""
 
     best: Best
-    row: int
+    row: int  # the line of the best row seen
+    called: str  # what people call it
     around: Mapping[str, Known] | None = None  # the setting with what is not known of it as in a typical row
     rivals: tuple[tuple[int, float], ...] = ()  # rows that may be better, by line number, with the chance of that
     apart: str = ""  # that the best few cannot be told apart, where that is so
@@ -308,14 +314,15 @@ def recommend(
     """The setting that is expected to be the best, and the best row seen; of several outcomes, for each trade-off."""
     best = loaded.optimizer.best(risk, given=given, candidates=_frame(_library(loaded, candidates, given)))
     choices = (best.choices or (best,)) if isinstance(best, Front) else (best,)
-    seen = [(choice, choice.seen_row) for choice in choices]
+    seen, named = [(choice, choice.seen_row) for choice in choices], called(loaded)
     return [
         Recommendation(
             choice,
             loaded.experiments.numbers[row],
+            named[row],
             loaded.optimizer.completed(choice.setting) if choice.setting and choice.predicted else choice.setting,
             tuple((loaded.experiments.numbers[other], chance) for other, chance in choice.rivals),
-            choice.apart(loaded.experiments.numbers),
+            choice.apart(named),
         )
         for choice, row in seen
         if row is not None

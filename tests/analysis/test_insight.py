@@ -90,7 +90,7 @@ def test_why_says_explore_or_exploit_and_how_far(bowl):
     assert why(-0.5, 0.5).startswith("exploit: ")
     assert why(-0.5, 9).startswith("exploit and explore: ")
     assert why(-20, 9).startswith("explore: ")
-    assert "the nearest known row #" in why(0, 1)
+    assert "the nearest known row, #" in why(0, 1)
     assert insight.why(bowl, Suggestion("1", {}, None, "space-filling"), None) == "space-filling"
 
 

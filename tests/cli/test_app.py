@@ -655,6 +655,14 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(bomi, tmp_path):
         assert r"T \x9b31m (\u202eC)" in out
 
 
+def test_an_outcome_is_no_markup(bomi, tmp_path):
+    table = tmp_path / "odd.csv"
+    table.write_text("heat,speed [/min]\n1,4\n2,5\n3,6\n2,7\n", encoding="utf-8")
+    code, out, _ = bomi("init", table, "--objective", "speed [/min]")
+    assert code == 0
+    assert out.startswith("maximize speed [/min]")
+
+
 @pytest.mark.parametrize(
     "arguments", [("check", "lab.csv", "a\u202eb"), ("--a\u202eb",), ("a\u202eb",), ("check", "--a\u202eb")]
 )

@@ -48,6 +48,11 @@ def tell_and_use(*args: Any, **options: Any) -> None:
     use(optimizer)
 
 
+def _somewhere(junk: Any) -> Any:
+    """A name of a file as it is, but in a folder that is not there: nothing is to be written."""
+    return f"/no such folder/{junk}" if isinstance(junk, str) else junk
+
+
 def doors() -> Iterator[tuple[str, Callable[[Any], object]]]:
     """Every argument by name, as a call that takes it."""
     yield "Optimizer(space)", Optimizer
@@ -100,6 +105,30 @@ def doors() -> Iterator[tuple[str, Callable[[Any], object]]]:
         yield f"{call}()", lambda junk, c=call: getattr(lab(), c)(junk)
         yield f"{call}([])", lambda junk, c=call: getattr(lab(), c)([junk])
         yield f"{call}(value)", lambda junk, c=call: getattr(lab(), c)({"x0": junk, "x1": 2})
+    for name in ("given", "same", "candidates", "replacement"):
+        yield f"ask({name}=)", lambda junk, n=name: lab(method="random").ask(2, **{n: junk})
+    yield "ask(given={})", lambda junk: lab(method="random").ask(given={"x1": junk})
+    yield "ask(candidates=[{}])", lambda junk: lab(method="random").ask(candidates=[{"x0": junk, "x1": 2}, SETTING])
+    for name in ("risk", "given", "candidates"):
+        yield f"best({name}=)", lambda junk, n=name: lab().best(**{n: junk})
+    yield "best(risk=('worst', ))", lambda junk: lab().best(("worst", junk))
+    for call in ("explain", "chances", "completed"):
+        yield f"{call}()", lambda junk, c=call: getattr(lab(), c)(junk)
+    for call in ("explain", "validation"):
+        first = (SETTING,) if call == "explain" else ()
+        yield f"{call}(outcome)", lambda junk, c=call, f=first: getattr(lab(), c)(*f, outcome=junk)
+    yield "predict(given=)", lambda junk: lab().predict(SETTING, given=junk)
+    yield "save()", lambda junk: lab().save(_somewhere(junk))
+    yield "load()", lambda junk: Optimizer.load(_somewhere(junk))
+    for kind in (bomi.Normal, bomi.Interval, bomi.Censored):
+        yield f"{kind.__name__}(, 2)", lambda junk, k=kind: tell_and_use({"x0": k(junk, 2), "x1": 2}, 1.0)
+        yield f"{kind.__name__}(0.1, )", lambda junk, k=kind: tell_and_use({"x0": k(0.1, junk), "x1": 2}, 1.0)
+    for name in ("goal", "target", "range", "cost", "unit"):
+        yield f"Objective({name}=)", lambda junk, n=name: lab(objective=bomi.Objective("y", **{n: junk}))
+    yield "Objective()", bomi.Objective
+    for kind in (bomi.Product, bomi.NonZero):
+        yield f"{kind.__name__}()", lambda junk, k=kind: Space(SPACE, constraints=[k(junk, max=1)])
+        yield f"{kind.__name__}(max=)", lambda junk, k=kind: Space(SPACE, constraints=[k(("x0", "x1"), max=junk)])
     yield "expected()", lambda junk: lab().expected(junk)
     yield "expected(outcome)", lambda junk: lab().expected([[0.5, 0.5]], junk)
     yield "learned()", lambda junk: lab().learned(junk)

@@ -25,6 +25,12 @@ def test_a_prediction_is_transformed_back(warp):
     torch.testing.assert_close(sd, slope, rtol=1e-4, atol=0)
 
 
+def test_large_outcomes_that_differ_a_little_are_told_apart():
+    outcomes = 1e14 + torch.tensor([0.0, 1.0, 4.0], dtype=torch.float64)
+    assert min_max(outcomes).unit == 4.0
+    assert min_max(outcomes[:1].repeat(3) * torch.tensor([1, 1 + 1e-15, 1])).unit > 1e13  # the same, but for rounding
+
+
 def test_min_max_goes_from_zero_to_one():
     outcomes = torch.tensor([3.0, 5.0, 4.0], dtype=torch.float64)
     assert min_max(outcomes).to_targets(outcomes).tolist() == [0.0, 1.0, 0.5]
@@ -69,3 +75,17 @@ def test_a_prediction_stays_within_the_ends(transform):
     )
     mean, sd = transform.to_prediction(means, sds.abs() + 0.1, (0.0, 100.0))
     assert ((mean >= 0) & (mean <= 100) & (sd >= 0) & (sd <= 50)).all()
+
+
+@pytest.mark.parametrize("mean", [-0.5, 0.5, 1.5])
+def test_beyond_an_end_a_prediction_is_not_certain(mean):
+    """The spread is that of many draws moved into the range; none of it would say 100 ± 0."""
+    transform = Transform(center=60, unit=20, warp=1.0, half=2.0, scale=1.0)
+    end = float(transform.to_targets(torch.tensor(100.0).double()))
+    there = torch.tensor([end + 0.4 * mean]).double()
+    middle, sd = transform.to_prediction(there, torch.tensor([0.4]).double(), (20, 100))
+    drawn = there + 0.4 * torch.randn(100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    outcomes = transform.to_outcomes(drawn).clamp(20, 100)
+    assert float(middle) == pytest.approx(float(outcomes.mean()), abs=0.1)
+    assert float(sd) == pytest.approx(float(outcomes.std()), rel=0.1)
+    assert float(sd) > 0.5

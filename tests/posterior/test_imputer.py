@@ -117,6 +117,68 @@ def test_a_process_with_too_few_rows_begins_anew(counted):
     assert counted[0][0] == (16, None)
 
 
+# --- jumps between explanations ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def exchanged(counted, monkeypatch):
+    """What is offered in exchange: how many rows taught it, and the hyper-parameters; every offer is taken."""
+    offers = []
+    monkeypatch.setattr(
+        imputer, "start_hyper", lambda table, inputs, worlds, rng: torch.ones(worlds, 7).double() * len(table)
+    )
+    monkeypatch.setattr(imputer, "draw_hyper", lambda table, inputs, hyper, rng, *, count=1: hyper + 0.5)
+
+    def exchange(table, inputs, hyper, alone, rng):
+        offers.append((len(table), float(alone[0, 0]), len(alone)))
+        return inputs, alone, hyper
+
+    monkeypatch.setattr(imputer, "exchange", exchange)
+    monkeypatch.setattr(policy, "same_transforms", lambda table, like: like)
+    monkeypatch.setattr(policy, "choice_is_due", lambda rows, before: False)
+    return offers
+
+
+def test_worlds_exchange_their_explanation_whenever_the_table_has_grown_by_a_tenth(exchanged):
+    after = chains_of(table_of(60, 3))
+    for rows in range(61, 90):
+        after = Posterior().step(after, table_of(rows, 3), rng())
+    assert [rows for rows, *_ in exchanged] == [61, 67, 73, 81, 89]
+
+
+def test_what_the_complete_rows_say_is_learned_once_and_drawn_on(exchanged):
+    before = chains_of(table_of(66, 3))
+    after = Posterior().step(before, table_of(67, 3), rng())
+    assert exchanged == [(67, 64.5, 2)]  # by the complete rows
+    assert float(after.hyper[0, 0]) == 64.5
+    assert torch.equal(after.alone, before.hyper)
+    Posterior().step(after, table_of(73, 3), rng())
+    assert exchanged[1:] == [(73, 0.5, 2)]  # the world's before, a move later
+
+
+def test_other_warps_begin_it_anew(exchanged, monkeypatch):
+    monkeypatch.setattr(policy, "choice_is_due", lambda rows, before: True)
+    state = dataclasses.replace(chains_of(table_of(66, 3)), alone=torch.zeros(2, 7, dtype=torch.float64))
+    assert Posterior().step(state, table_of(67, 3), rng()).alone is None  # and there are no processes yet to exchange
+    assert exchanged == []
+
+
+def test_from_nothing_a_small_table_is_exchanged_more_often(exchanged, monkeypatch):
+    monkeypatch.setattr(Posterior, "_draw", lambda self, table, transforms, *rest: chains_of(table))
+    for rows, times in ((30, 6), (100, 2), (190, 1), (220, 1)):
+        exchanged.clear()
+        Posterior().init(table_of(rows, 3), rng())
+        assert [one[0] for one in exchanged] == [rows] * times
+
+
+def test_nothing_is_exchanged_without_gaps_or_without_complete_rows(exchanged):
+    for table in (table_of(64, 0), table_of(64, 63), table_of(300, 3)):
+        Posterior()._exchanged(chains_of(table), rng())
+    assert exchanged == []
+    Posterior()._exchanged(chains_of(table_of(64, 62)), rng())
+    assert len(exchanged) == 1
+
+
 # --- worlds and draws -------------------------------------------------------------------------------------------------
 
 

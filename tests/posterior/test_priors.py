@@ -220,8 +220,8 @@ def test_anchors_are_complete_rows_first_and_among_them_the_best_half(monkeypatc
     assert chosen[91::2].all()  # the five complete ones are among them
 
 
-@pytest.mark.parametrize("error", [None, 0.5])
-def test_a_row_drawn_given_anchors_follows_its_exact_posterior(error):
+@pytest.mark.parametrize(("error", "again"), [(None, False), (0.5, False), (None, True)])
+def test_a_row_drawn_given_anchors_follows_its_exact_posterior(error, again):
     """Two anchors, so that the variance differs much from place to place."""
     space, worlds = Space({"x": (0, 1)}), 4000
     known = torch.tensor([[0.05], [0.35]], dtype=torch.float64)
@@ -233,7 +233,8 @@ def test_a_row_drawn_given_anchors_follows_its_exact_posterior(error):
     priors = gap_priors(table, to_codes(table, inputs), 1)
     worlds_of = Explained(known.expand(worlds, -1, -1), targets[:2], hyper=hyper.repeat(worlds, 1))
     rows = torch.tensor([False, False, True])
-    drawn = anchors.draw_given(worlds_of, table, rows, torch.Generator().manual_seed(0)).flatten()
+    before = inputs.nan_to_num(nan=0.9).expand(worlds, -1, -1) if again else None
+    drawn = anchors.draw_given(worlds_of, table, rows, torch.Generator().manual_seed(0), before=before).flatten()
     level = (torch.arange(4000, dtype=torch.float64) + 0.5) / 4000
     grid = priors.draw(torch.special.ndtri(level)[None, :, None, None]).flatten()  # even under the prior
     model = with_hyper(known[None], targets[:2], hyper, kernel=AdditiveMatern((0,)))

@@ -233,16 +233,17 @@ def test_candidates_are_measured_by_the_kernel_itself():
     codes[..., 2] = (codes[..., 2] * 2).round()
     table = table_of(MIXED, torch.full((12, MIXED.dim), torch.nan, dtype=torch.float64), torch.zeros(12))
     hyper = hyper_of(MIXED, weight=0.7, worlds=2) + 0.1 * torch.randn(2, 11, generator=generator, dtype=torch.float64)
-    slots = torch.tensor([0, 2])
-    values = torch.stack([torch.rand(2, 5, generator=generator), torch.randint(3, (2, 5), generator=generator)], -1)
-    values = values.double()
+    rows, slots = [3, 7], torch.tensor([[0, 2], [1, 2]])
+    values = torch.rand(2, 2, 5, 2, generator=generator, dtype=torch.float64)
+    values[..., 1] = torch.randint(3, (2, 2, 5), generator=generator)
     categories = torch.tensor([isinstance(p, Categorical) for p in MIXED.parameters.values()])
-    k = AdditiveCandidates(hyper[:, :-1], categories).covariances(codes, 3, slots, values)
-    moved = codes[:, None, 3].repeat(1, 5, 1)
-    moved[..., slots] = values
+    k = AdditiveCandidates(hyper[:, :-1], categories).covariances(codes, codes[:, rows], slots, values)
     kernel = AdditiveMatern(tuple(MIXED.groups.tolist()))
-    expected = cross(kernel, hyper[:, :-1], from_codes(table, moved), from_codes(table, codes))
-    torch.testing.assert_close(k, expected)
+    for b, i in enumerate(rows):
+        moved = codes[:, None, i].repeat(1, 5, 1)
+        moved[..., slots[b]] = values[:, b]
+        expected = cross(kernel, hyper[:, :-1], from_codes(table, moved), from_codes(table, codes))
+        torch.testing.assert_close(k[:, b], expected)
 
 
 # --- the priors -------------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from bomi.analysis.drawing import BLUE, ORANGE, SKY, SOFT, WIDE, grid, heading, new_figure, styled, with_unit
+from bomi.answers.offsets import NEW
 from bomi.errors import BomiError
-from bomi.offsets import NEW
 from bomi.optimizer import Optimizer
 
 MOST = 30  # groups that have a name below them

@@ -271,13 +271,13 @@ def distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequenc
     neighbor = nearest(optimizer, setting)
     if neighbor is None:
         return "no complete row to compare it with"
-    label = neighbor.row if labels is None else labels[neighbor.row]
+    label = f"row {neighbor.row}" if labels is None else labels[neighbor.row]
     if neighbor.share < 0.005:
-        return f"the same as row {label}"
+        return f"the same as {label}"
     if optimizer.space.parameters[neighbor.parameter].kind == "categorical":
         other = optimizer.observations.rows[neighbor.row].recorded[neighbor.parameter]
-        return f"the nearest known row {label} has another {neighbor.parameter} ({cells.text(other)})"
-    return f"the nearest known row {label} is {neighbor.share:.0%} of the range away in {neighbor.parameter}"
+        return f"the nearest known row, {label}, has another {neighbor.parameter} ({cells.text(other)})"
+    return f"the nearest known row, {label}, is {neighbor.share:.0%} of the range away in {neighbor.parameter}"
 
 
 def _span(space: Space, name: str) -> float:

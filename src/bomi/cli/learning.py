@@ -166,7 +166,7 @@ def best(
     for one in {one.row: one for one in found}.values():
         recorded = {name: cells.text(cell) for name, cell in one.recorded.items()}
         seen = by_name(one.best.seen, outcomes)
-        what = f"{'seen' if several else 'best so far'}, row {one.row}"
+        what = f"{'seen' if several else 'best so far'}, {one.called}"
         records.append({"what": what, **recorded, **_expected(None, outcomes), **seen})
     show(records, shape, documents if several else documents[0])
     for note in {said for one in found for said in (one.best.note, one.apart) if said}:
@@ -238,7 +238,7 @@ def prospects(
             drawing.save(
                 model_plots.prospects(study.optimizer, labels=workflow.labels(study)), figure.with_suffix(""), [kind]
             )
-    named = workflow.labels(study)
+    named = workflow.called(study)
     records: list[dict[str, Any]] = [
         {"what": f"the next {count} experiments" if count > 1 else "the next experiment", "expected gain": gain}
         for count, gain in found.gains.items()

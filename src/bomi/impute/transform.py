@@ -22,7 +22,10 @@ from torch import Tensor
 
 Ends: TypeAlias = tuple[float, float]  # between which an outcome lies by its nature, larger is better
 ANYWHERE: Ends = (-math.inf, math.inf)
+QUANTILES = torch.special.ndtri((torch.arange(200, dtype=torch.float64) + 0.5) / 200)  # of the standard normal
 MIDDLE, BEST, RANGE = "middle", "best", "range"  # whence outcomes are warped: median or aim, the best, the ends
+
+ROUNDING = 1e-14  # of their size, by which outcomes that are the same may differ
 
 
 @dataclass(frozen=True)
@@ -77,13 +80,18 @@ class Transform:
     def to_prediction(self, mean: Tensor, sd: Tensor, ends: Ends = ANYWHERE) -> tuple[Tensor, Tensor]:
         """A prediction of the target as one of the outcome: its middle, and half the width of one sd to either side.
 
-        What would lie beyond the ends of the outcome's range lies on them.
+        What would lie beyond the ends of the outcome's range lies on them. Where that begins within one sd, it is the
+        mean and the standard deviation of what may come out: most of it can lie on one end, but not all.
         """
         low, middle, high = (self.to_outcomes(mean + side * sd) for side in (-1, 0, 1))
-        if ends != ANYWHERE and not self.warp:
+        if ends == ANYWHERE:
+            return middle, (high - low) / 2
+        if not self.warp:
             return within(middle, (high - low) / 2, *ends)
-        low, middle, high = (one.clamp(*ends) for one in (low, middle, high))
-        return middle, (high - low) / 2
+        cut = (low < ends[0]) | (high > ends[1])
+        each = self.to_outcomes(mean + sd * QUANTILES.reshape(-1, *[1] * mean.ndim)).clamp(*ends)
+        spread = each.std(0, correction=0)
+        return torch.where(cut, each.mean(0), middle), torch.where(cut, spread, (high - low) / 2)
 
 
 def within(mean: Tensor, sd: Tensor, low: float, high: float) -> tuple[Tensor, Tensor]:
@@ -114,4 +122,4 @@ def min_max(outcomes: Tensor) -> Transform:
 
 def span_or_size(span: float, level: float) -> float:
     """The span, or the size of the level where the outcomes are the same up to rounding."""
-    return span if span > 1e-12 * abs(level) and np.isfinite(span) else (abs(level) or 1.0)
+    return span if span > ROUNDING * abs(level) and np.isfinite(span) else (abs(level) or 1.0)

@@ -101,10 +101,10 @@ class UnderConditions:
         scale, ratios, drift, rate = self._parts(theta, same.ndim)
         return scale * ((ratios * same).sum(1) + (drift * matern(apart * rate)).sum(1))
 
-    def between_conditions(self, theta: Tensor, conditions: Tensor) -> Tensor:
-        """What the conditions of rows add to their covariances.  (n, e) -> (Q, n, n)"""
-        x = torch.cat([conditions.new_zeros(len(conditions), self.width), conditions], -1)
-        return self.terms(theta, self._compared(x[None, :, None], x[None, None]))
+    def between_conditions(self, theta: Tensor, conditions: Tensor, others: Tensor) -> Tensor:
+        """What the conditions of rows add to their covariances with others.  (m, e), (n, e) -> (Q, m, n)"""
+        x, y = (torch.cat([one.new_zeros(len(one), self.width), one], -1) for one in (conditions, others))
+        return self.terms(theta, self._compared(x[None, :, None], y[None, None]))
 
     def evaluate(self, theta: Tensor, prepared: Prepared) -> Tensor:
         """The covariance of each pair.  (Q, ...)"""

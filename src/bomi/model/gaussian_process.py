@@ -122,22 +122,35 @@ class GaussianProcess(Model):
     def without_row(self, rows: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the targets of some rows, noise included, were they at other points, given all others.
 
-        With k the covariance of a row's point with all rows, u = K^-1 k and P = K^-1, the row itself is taken out of
-        mean k^T alpha and explained variance k^T u by u_i alpha_i / P_ii and u_i^2 / P_ii.
-
         rows: (R,), points: (Q, R, d) -> (Q, R), (Q, R)
         """
+        x = self._place_rows(points, rows.to(self.inputs.device))
+        k = cross(self.kernel, self.theta, self.inputs, x).mT  # (Q, R, n)
+        prior = self.kernel.diagonal(self.theta, x).unsqueeze(-1)
+        mean, variance = self.without_row_by(rows, k.unsqueeze(-2), prior, self.inverse_root())
+        return mean.squeeze(-1), variance.squeeze(-1)
+
+    def inverse_root(self) -> Tensor:
+        """L^-1, whose square is K^-1.  (Q, n, n)"""
+        eye = torch.eye(self.L.shape[-1], dtype=self.L.dtype, device=self.L.device)
+        root: Tensor = torch.linalg.solve_triangular(self.L, eye, upper=False)
+        return root
+
+    def without_row_by(self, rows: Tensor, k: Tensor, prior: Tensor, root: Tensor) -> tuple[Tensor, Tensor]:
+        """The same for several points of each row, by their covariances with all rows and their prior variance.
+
+        With u = P k and P = K^-1, the row itself is taken out of mean k^T alpha and explained variance k^T u by
+        u_i alpha_i / P_ii and u_i^2 / P_ii.  (R,), (Q, R, S, n), (Q, R, S), L^-1 -> (Q, R, S), (Q, R, S)
+        """
         at = rows.to(self.inputs.device)
-        x = self._place_rows(points, at)
-        k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, R)
-        half = torch.linalg.solve_triangular(self.L, k, upper=False)
-        u = torch.linalg.solve_triangular(self.L.mT, half, upper=True)[:, at].diagonal(dim1=-2, dim2=-1)  # (Q, R)
-        precision = self._precisions(at)
-        mean = (k * self.alpha.unsqueeze(-1)).sum(-2) - u * self.alpha[:, at] / precision
-        explained = half.square().sum(-2) - u.square() / precision
-        noise = self.variances.expand_as(self.targets)[:, at]
-        variance = (self.kernel.diagonal(self.theta, x) - explained).clamp_min(0) + noise
-        return mean.cpu(), variance.cpu()
+        half = (k.flatten(1, 2) @ root.mT).reshape(k.shape)  # (Q, R, S, n)
+        own = root[..., at].mT  # (Q, R, n)
+        u = (half @ own.unsqueeze(-1)).squeeze(-1)  # (Q, R, S)
+        precision = own.square().sum(-1, keepdim=True)
+        mean = (k @ self.alpha[:, None, :, None]).squeeze(-1) - u * self.alpha[:, at, None] / precision
+        explained = half.square().sum(-1) - u.square() / precision
+        noise = self.variances.expand_as(self.targets)[:, at, None]
+        return mean.cpu(), ((prior - explained).clamp_min(0) + noise).cpu()
 
     def means_of(self, points: Tensor, targets: Tensor) -> Tensor:
         """The posterior means that other targets would give.  points: (m, d), targets: (Q, n, b) -> (Q, m, b)"""

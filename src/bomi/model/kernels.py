@@ -24,7 +24,7 @@ from bomi.space.descriptors import Descriptors
 CACHED = 100_000  # numbers at a time, step after step: what a processor's cache holds
 STRIP = 300_000  # numbers a thread prepares at a time, for all columns of a strip of a matrix: what its cache holds
 GPU_STRIP = 32_000_000
-NOISE = (-6.0, 1.5)  # middle and spread of the log noise variance's prior
+NOISE = (-4.5, 1.5)  # middle and spread of the log noise variance's prior
 TAILS = 3.0  # degrees of freedom by which one length differs from the others
 
 Prepared: TypeAlias = tuple[Tensor, ...]
@@ -186,8 +186,8 @@ class AdditiveMatern:
     priori log s^2 ~ N(0, 1), logit w ~ N(0, 2^2), and parameters are alike until the data say otherwise: the mean of
     log l is N(log 0.3, 1), that of log h N(log(0.3 sqrt(p)), 1), and each differs from its mean by Student's t with 3
     degrees of freedom times 0.4, whose heavy tails let a parameter be quite unlike the others. The log noise variance
-    of outcomes scaled to variance 1 is like N(-6, 1.5^2) above -6, flat below: "all of it is noise" is as unlikely as
-    "all of it is rugged".
+    of outcomes scaled to variance 1 is like N(-4.5, 1.5^2) above -4.5, flat below: "all of it is noise" is as unlikely
+    as "all of it is rugged".
 
     groups: the parameter that each column of the cube belongs to; described: the categories that have descriptors, by
     parameter.
@@ -360,46 +360,54 @@ class AdditiveMatern:
 
 
 class AdditiveCandidates:
-    """The same kernel between candidates for one row and all rows: only what the candidates change is computed.
+    """The same kernel between candidates for some rows and others: only what the candidates change is computed.
 
     Points are given by codes, one number for each parameter: a category is its index.
 
-    codes  (Q, n, p)   the rows of each world
-    values (Q, S, g)   candidates for g of the parameters of one row
+    codes  (Q, n, p)      the others, in each world
+    rows   (Q, B, p)      those that have candidates
+    slots  (B, g)         the parameters for which they have them
+    values (Q, B, S, g)   the candidates
     """
 
     def __init__(self, theta: Tensor, categories: Tensor, described: Sequence[tuple[int, Descriptors]] = ()) -> None:
-        self.parameters, self.categories = len(categories), categories  # (p,) bool
-        self.described = {j: torch.from_numpy(one.distances) for j, one in described}  # (v, v)
+        self.parameters, self.categories = len(categories), categories.to(theta.device)  # (p,) bool
+        self.described = {j: torch.from_numpy(one.distances).to(theta) for j, one in described}  # (v, v)
         self.scale, self.weight = theta[:, 0].exp(), torch.sigmoid(theta[:, 1])
         self.alone, self.together = (math.sqrt(5) * torch.exp(-theta[:, 2:])).chunk(2, -1)  # (Q, p)
+        self.any_category = bool(categories.any())
 
     def _distances(self, one: Tensor, other: Tensor, parameters: Tensor) -> Tensor:
-        """Distances of codes.  (..., p, 1) or (..., p, n)"""
+        """Distances of codes.  (Q, B, ..., p, 1), (Q, B, ..., p, n); parameters: (B, p)"""
         differences = one - other
-        if not self.categories.any():
+        if not self.any_category:
             return differences.abs_()
-        found = torch.where(self.categories[parameters, None], (differences != 0).double(), differences.abs())
-        for place, j in enumerate(parameters.tolist()):
-            if j in self.described:
-                found[..., place, :] = self.described[j][one[..., place, :].long(), other[..., place, :].long()]
+        words = self.categories[parameters].reshape(len(parameters), *[1] * (one.ndim - 4), -1, 1)
+        found = torch.where(words, (differences != 0).double(), differences.abs())
+        for row, each in enumerate(parameters.tolist()) if self.described else ():
+            for place, j in enumerate(each):
+                if j in self.described:
+                    a, b = (codes[:, row, ..., place, :].long() for codes in (one, other))
+                    found[:, row, ..., place, :] = self.described[j][a, b]
         return found
 
-    def covariances(self, codes: Tensor, i: int, slots: Tensor, values: Tensor) -> Tensor:
-        """Of row i, with candidates for the parameters `slots`, and every row.  -> (Q, S, n)"""
-        rest = torch.ones(self.parameters, dtype=torch.bool)
-        rest[slots] = False
-        others = rest.nonzero()[:, 0]
+    def covariances(self, codes: Tensor, rows: Tensor, slots: Tensor, values: Tensor) -> Tensor:
+        """Of the rows, with candidates for the parameters `slots`, and all others.  -> (Q, B, S, n)"""
+        rest = torch.ones(len(slots), self.parameters, dtype=torch.bool, device=slots.device)
+        rest.scatter_(1, slots, False)
+        others = rest.nonzero()[:, 1].reshape(len(slots), -1)
         columns = codes.mT  # (Q, p, n)
-        known = self._distances(columns[:, others], codes[:, i, others, None], others)  # (Q, p - g, n)
-        joint = (known * self.together[:, others, None]).square_().sum(1)  # (Q, n)
-        additive = matern(known.mul_(self.alone[:, others, None])).sum(1)
-        moved = self._distances(values.unsqueeze(-1), columns[:, None, slots], slots)  # (Q, S, g, n)
-        joint = _total((moved * self.together[:, None, slots, None]).square_()).add_(joint[:, None])
-        additive = _total(matern(moved.mul_(self.alone[:, None, slots, None]))).add_(additive[:, None])
-        weight = self.weight[:, None, None]
+        same = rows.gather(-1, others.expand(len(rows), -1, -1)).unsqueeze(-1)
+        known = self._distances(same, columns[:, others], others)  # (Q, B, p - g, n)
+        joint = (known * self.together[:, others, None]).square_().sum(-2)  # (Q, B, n)
+        additive = matern(known.mul_(self.alone[:, others, None])).sum(-2)
+        moved = self._distances(values.unsqueeze(-1), columns[:, slots].unsqueeze(2), slots)  # (Q, B, S, g, n)
+        together, alone = (each[:, slots][:, :, None, :, None] for each in (self.together, self.alone))
+        joint = _total((moved * together).square_()).add_(joint.unsqueeze(-2))
+        additive = _total(matern(moved.mul_(alone))).add_(additive.unsqueeze(-2))
+        weight = self.weight[:, None, None, None]
         additive.mul_(weight / self.parameters).add_(matern(joint.sqrt_()).mul_(1 - weight))
-        return additive.mul_(self.scale[:, None, None])
+        return additive.mul_(self.scale[:, None, None, None])
 
 
 def _total(values: Tensor) -> Tensor:

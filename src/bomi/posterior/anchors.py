@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 from bomi.impute.completed import Explained
 from bomi.impute.table import Table
+from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.surrogates import AdditiveGP
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.constrained import Constrained
+from bomi.posterior.moved import Moved
 from bomi.posterior.priors import GapPriors
 from bomi.posterior.sampler import CANDIDATES, gumbel, prior_of, snap, take
 from bomi.posterior.tied import follow
 
-BLOCK = 64  # such rows at a time
 MEMBERS = 5  # of a group that shares a gap, that are anchors
 MORE = 2  # times that they are drawn again, where it is learned what blanks mean
 
@@ -54,28 +56,40 @@ def _tied(table: Table) -> Tensor:
 
 
 def draw_given(
-    anchors: Explained, table: Table, rows: Tensor, rng: torch.Generator, *, anchored: Tensor | None = None
+    anchors: Explained,
+    table: Table,
+    rows: Tensor,
+    rng: torch.Generator,
+    *,
+    anchored: Tensor | None = None,
+    before: Tensor | None = None,
 ) -> Tensor:
     """Gappy rows drawn given completed ones, each on its own: all are independent given f's values there.
 
-    One of many draws from the prior, picked by the density of the row's outcome.
-    rows, anchored: (n,) bool -> (Q, R, d)
+    One of many draws from the prior, picked by the density of the row's outcome. Worlds before, NaN in rows that they
+    did not have, tell of execution errors and blanks what otherwise has to be learned in turns.
+    rows, anchored: (n,) bool; before: (Q, n, d) -> (Q, R, d)
     """
     known = to_codes(table, table.inputs)
     everything = prior_of(table, known, len(anchors.inputs))
     worlds = known.expand(len(anchors.inputs), -1, -1).clone()
+    told = torch.zeros_like(rows) if anchored is None else anchored.clone()
+    if before is not None:
+        worlds = torch.where(worlds.isnan(), to_codes(table, before), worlds)
+        told |= ~worlds.isnan().any(-1).any(0)
     if anchored is not None:  # what the anchors say of the execution error holds for the other rows too
         worlds[:, anchored] = to_codes(table, anchors.inputs)
         worlds = follow(worlds, table)
-        everything = everything.learn(take(worlds, everything), rng, anchored)
+    if told.any():
+        everything = everything.learn(take(worlds, everything), rng, told)
     own = torch.zeros_like(rows)  # those with gaps that no anchor shares
     own[everything.rows] = rows[everything.rows]
     if not own.any():
         return from_codes(table, worlds[:, rows])
     worlds[:, own] = _drawn(anchors, table, worlds, own, everything.select(own), rng)
-    if everything.blanks is not None:  # what blanks mean, all rows tell
+    if everything.blanks is not None and before is None:  # what blanks mean, all rows tell
         for _ in range(MORE):
-            everything = everything.learn(take(worlds, everything), rng, own if anchored is None else own | anchored)
+            everything = everything.learn(take(worlds, everything), rng, own | told)
             worlds[:, own] = _drawn(anchors, table, worlds, own, everything.select(own), rng)
     return from_codes(table, worlds[:, rows])
 
@@ -94,28 +108,42 @@ def _drawn(
         values = snap(values, priors, table.space)
     if priors.blanks is not None:
         values = priors.blanks.put(values, rng)
-    luck = gumbel(values.shape[:3], rng)
+    weight = gumbel(values.shape[:3], rng)
     if table.space.constraints:
         constrained = Constrained(table, priors)
         values[:, 0] = constrained.project(values[:, 0])  # so that one of them can be
         values, weights = constrained.follow(values, priors)
         weights[:, 0] = weights[:, 0].clamp_min(-1e9)
-        luck = luck + weights
-    codes = worlds[:, None, rows].repeat(1, 2 * CANDIDATES, 1, 1)  # (Q, S, R, p)
+        weight = weight + weights
     row, slot = priors.used.nonzero().unbind(-1)
-    codes[:, :, row, priors.parameter[row, slot]] = values[:, :, row, slot]
     own = rows.nonzero()[:, 0]
-    drawn = []
-    for part in range(0, R, BLOCK):
-        block = codes[:, :, part : part + BLOCK]
-        x = table.located(from_codes(table, block), own[part : part + BLOCK])  # (Q, S, B, d), with their conditions
-        weight = x.new_zeros(x.shape[:3])
-        for j, model in enumerate(models):
-            with torch.no_grad():
-                mean, variance = (moment.reshape(x.shape[:3]) for moment in model.moments(x.flatten(1, 2)))
-            y, error = (values[j, part : part + BLOCK] for values in (outcomes, errors))
+    for j, model in enumerate(models):
+        for some, mean, variance in _moments(model, table, worlds, own, priors, values):
+            y, error = outcomes[j, some], errors[j, some]
             variance = variance + model.hyper[:, -1].exp()[:, None, None] + error
-            weight -= 0.5 * ((y - mean).square() / variance + variance.log()).nan_to_num()  # 0 where it is lacking
-        chosen = (weight + luck[:, :, part : part + BLOCK]).argmax(1)  # (Q, B)
-        drawn.append(block[torch.arange(Q)[:, None], chosen, torch.arange(x.shape[2])])
-    return torch.cat(drawn, 1)
+            weight[:, :, some] -= 0.5 * ((y - mean).square() / variance + variance.log()).nan_to_num()  # 0: it lacks y
+    chosen = weight.argmax(1)  # (Q, R)
+    drawn = worlds[:, rows]
+    picked = values[torch.arange(Q)[:, None], chosen, torch.arange(R)]  # (Q, R, g)
+    drawn[:, row, priors.parameter[row, slot]] = picked[:, row, slot]
+    return drawn
+
+
+def _moments(
+    model: GaussianProcess, table: Table, worlds: Tensor, own: Tensor, priors: GapPriors, values: Tensor
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Some of the rows, and mean and variance of f at their candidates, those with as many gaps together.
+
+    own: (R,) places in the table; values: (Q, S, R, g) -> (B,), (Q, S, B), (Q, S, B)
+    """
+    moved, widths, (Q, S) = Moved(model, table), priors.used.sum(-1), values.shape[:2]
+    for width in widths.unique().tolist():
+        alike = (widths == width).nonzero()[:, 0]
+        for some in alike.split(moved.at_once(S, width)):
+            rows, slots = worlds[:, own[some]], priors.parameter[some, :width]
+            k = moved.covariances(own[some], rows, slots, values[:, :, some, :width].transpose(1, 2))
+            k = k.flatten(1, 2)  # (Q, B S, n)
+            mean = (k @ model.alpha.unsqueeze(-1)).squeeze(-1)
+            explained = torch.linalg.solve_triangular(model.L, k.mT, upper=False).square().sum(-2)
+            variance = (moved.prior - explained).clamp_min(1e-12 * moved.prior)
+            yield some, *(one.reshape(Q, len(some), S).mT.cpu() for one in (mean, variance))

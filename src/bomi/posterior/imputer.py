@@ -19,6 +19,7 @@ from bomi.posterior import policy
 from bomi.posterior.anchors import choose_anchors, draw_given
 from bomi.posterior.censored import draw_censored
 from bomi.posterior.codes import from_codes, to_codes
+from bomi.posterior.exchange import exchange
 from bomi.posterior.hyper import draw_hyper, explained, of_worlds, start_hyper, temper
 from bomi.posterior.outliers import doubt_the_farthest, draw_outliers, too_many
 from bomi.posterior.sampler import by_world, guess, inverse_of, prior_of, sweep, take
@@ -29,6 +30,8 @@ ROWS_OF_WORLDS = 1000  # in all worlds together, between these
 DRAWS_OF_LARGE = 20  # at most, of the gaps of a large table
 SWEPT = 4_000_000  # gaps times rows, in all sweeps of these draws
 FIRST_MOVES = 4  # of hyper-parameters, from nothing
+ROWS_OF_EXCHANGES = 200  # in all exchanges together, from nothing
+MOVES_ALONE = 2  # of those that know of the complete rows alone, before each exchange
 LEAST_ROWS = 2  # with an outcome, to learn anything from
 
 logger = logging.getLogger(__name__)
@@ -42,6 +45,7 @@ class Chains:
     transforms: tuple[Transform, ...]  # of each outcome
     inputs: Tensor  # (Q, n, d)
     hyper: Tensor | None  # (m Q, k + 1); None while there are too few rows
+    alone: Tensor | None = None  # (m Q, k + 1) what the complete rows alone say of these
 
     def continued(self, table: Table) -> tuple[Tensor, Table]:
         """The inputs of the worlds for another state of the table, NaN in the rows that are new, and the table with
@@ -101,6 +105,8 @@ class Posterior:
             table = replace(table, drawn=None)
             chains = self._draw(table, policy.choose_transforms(table, worlds), rng, worlds)
             chains = self._learned(chains, rng, doubting=False)
+        for _ in range(max(ROWS_OF_EXCHANGES // len(table), 1)):
+            chains = self._exchanged(chains, rng)
         return chains
 
     def step(self, state: Chains, table: Table, rng: torch.Generator) -> Chains:
@@ -117,7 +123,10 @@ class Posterior:
             hyper = None  # those of another warp are useless
             logger.info("after %d rows outcomes are warped by %s", len(table), [one.warp for one in transforms])
         chains = self._learned(self._draw(table, transforms, rng, worlds, hyper), rng)
-        return self.init(replace(table, drawn=None), rng) if too_many(chains.table) else chains
+        if too_many(chains.table):
+            return self.init(replace(table, drawn=None), rng)
+        chains = replace(chains, alone=None if hyper is None else state.alone)
+        return self._exchanged(chains, rng) if policy.exchange_is_due(len(table), len(state.table)) else chains
 
     def completed(self, state: Chains) -> Completed:
         """The worlds with their processes; without these while there are too few rows."""
@@ -215,7 +224,8 @@ class Posterior:
         filled[:, chosen] = anchors.inputs
         gappy = table.gaps.any(-1) & ~chosen
         if gappy.any():
-            filled[:, gappy] = draw_given(anchors, table, gappy, rng, anchored=chosen)
+            before = None if worlds is None else worlds[torch.arange(count) % len(worlds)]
+            filled[:, gappy] = draw_given(anchors, table, gappy, rng, anchored=chosen, before=before)
         return filled, anchors.hyper
 
     def _count(self, table: Table) -> int:
@@ -224,6 +234,22 @@ class Posterior:
             return 1
         low, high = WORLDS
         return self.worlds or min(max(ROWS_OF_WORLDS // len(table), low), high)
+
+    def _exchanged(self, chains: Chains, rng: torch.Generator) -> Chains:
+        """With worlds that may have changed their explanation as a whole, by what the complete rows alone say."""
+        table, complete = chains.table, ~chains.table.gaps.any(-1)
+        part, worlds = table.select(complete), len(chains.inputs)
+        if chains.hyper is None or table.large or table.leaders is not None or complete.all() or not _enough(part):
+            return chains
+        if chains.alone is None:
+            some = part.as_recorded
+            alone = start_hyper(part.select(some), part.inputs[None, some], worlds, rng)
+        else:
+            each = torch.arange(worlds) % (len(chains.alone) // len(table.outcomes))
+            alone = of_worlds(chains.alone, each, table)
+        alone = draw_hyper(part, part.inputs.expand(worlds, -1, -1), alone, rng, count=MOVES_ALONE)
+        inputs, hyper, alone = exchange(table, chains.inputs, chains.hyper, alone, rng)
+        return replace(chains, inputs=inputs, hyper=hyper, alone=alone)
 
     def _learned(self, chains: Chains, rng: torch.Generator, *, doubting: bool = True) -> Chains:
         """With hyper-parameters learned, from nothing or a bit further, and which outcomes are wrong, if doubting."""

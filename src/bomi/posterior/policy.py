@@ -1,7 +1,9 @@
-"""When the outcome transform is chosen anew: every few rows, by what the complete rows say, or one of the worlds."""
+"""When the outcome transform is chosen anew, by what the complete rows say, or one of the worlds; and when worlds may
+change their explanation as a whole."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -12,6 +14,7 @@ from bomi.impute.transform import Transform
 from bomi.posterior.warping import choose_transform, same_transform
 
 CHOOSE_EVERY = 5  # rows, between choices of the transform
+GROWN = 1.1  # times the rows: so far apart are jumps between explanations, which cost more in a long table
 
 
 def choose_transforms(table: Table, worlds: Tensor | None = None) -> tuple[Transform, ...]:
@@ -46,3 +49,8 @@ def alike(some: Sequence[Transform], others: Sequence[Transform]) -> bool:
 def choice_is_due(rows: int, before: int) -> bool:
     """Whether the transform is to be chosen anew, now that there are so many rows."""
     return rows // CHOOSE_EVERY > before // CHOOSE_EVERY
+
+
+def exchange_is_due(rows: int, before: int) -> bool:
+    """Whether worlds may change their explanation, now that there are so many rows."""
+    return math.floor(math.log(rows, GROWN)) > math.floor(math.log(before, GROWN))

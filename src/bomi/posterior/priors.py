@@ -67,14 +67,15 @@ class GapPriors:
             },
         )
 
+    def of_worlds(self, worlds: Tensor) -> GapPriors:
+        """Those of some of the worlds, each as often as it is named."""
+        blanks = None if self.blanks is None else replace(self.blanks, weight=self.blanks.weight[worlds])
+        return replace(self, cdf=self.cdf[worlds], pi=self.pi[worlds], blanks=blanks)
+
     def draw(self, e: Tensor) -> Tensor:
         """The values reached from standard normal numbers.  (Q, S, R, g) -> (Q, S, R, g)"""
-        level = (
-            torch.special.ndtr((self.root @ e.unsqueeze(-1)).squeeze(-1))
-            .clamp(EDGE, 1 - EDGE)
-            .permute(0, 2, 3, 1)
-            .contiguous()
-        )
+        z = self.root @ e.flatten(0, 1).permute(1, 2, 0)  # (R, g, Q S)
+        level = torch.special.ndtr(z).clamp(EDGE, 1 - EDGE).unflatten(-1, e.shape[:2]).permute(2, 0, 1, 3).contiguous()
         return interpolate(self.cdf, self.nodes.expand(self.cdf.shape), level).permute(0, 3, 1, 2)
 
     def locate(self, x: Tensor, generator: torch.Generator, labels: Tensor | None = None) -> Tensor:

@@ -68,12 +68,15 @@ def sweep(
     step: float | None = None,
     only: Tensor | None = None,
     evidence: Tensor | None = None,
+    kept: Tensor | None = None,
 ) -> tuple[Tensor, GapPriors]:
     """One pass over the rows with gaps, changing `codes` and P in place; then the execution error and the meaning of
     blanks are drawn anew.
 
     step: how far the candidates go, the same for all rows; by default a step of its own for each row.
-    evidence: (Q,) to which the log densities of the rows' outcomes are added, each the mean over its candidates
+    evidence: (Q,) to which the log densities of the rows' outcomes are added, each summed over its fresh candidates
+    kept: (Q,) bool, for evidence that is exact on average: worlds that stay as they are, the current values of their
+    gaps in place of one of the fresh candidates; the others take a fresh one. Rows with the fewest gaps come first.
     """
     Q, outcomes = len(codes), table.outcomes
     several = len(outcomes) > 1
@@ -83,14 +86,21 @@ def sweep(
     steps = _steps(priors, generator) if step is None else torch.full(priors.rows.shape, step, dtype=torch.float64)
     candidates = _candidates(values, priors, generator, steps, table.space)  # (Q, S, R, g)
     luck = gumbel(candidates.shape[:3], generator)
+    odds = torch.zeros(len(candidates), CANDIDATES, 1, dtype=torch.float64)  # log, of being a candidate at all
+    if kept is not None:
+        odds[:, 0] = torch.where(kept, 0.0, -torch.inf)[:, None]
+        odds[:, -1] = torch.where(kept, -torch.inf, 0.0)[:, None]
+        luck[kept, 0] = torch.inf
     if table.space.constraints:
         candidates, weights = Constrained(table, priors).follow(candidates, priors)
         candidates[:, 0], weights[:, 0] = values, weights[:, 0].clamp_min(-1e9)  # the current ones are always there
-        luck = luck + weights
+        odds = odds + weights
+    odds = odds.expand(luck.shape)
+    luck = luck + odds
     categories = torch.tensor([isinstance(p, Categorical) for p in table.space.parameters.values()])
     kernel, theta, terms = kernel_of(table), hyper[:, :-1], None
     if isinstance(kernel, UnderConditions) and table.conditions is not None:  # these are the same whatever is drawn
-        terms = kernel.between_conditions(theta, table.conditions)  # (m Q, n, n)
+        terms = kernel.between_conditions(theta, table.conditions, table.conditions)  # (m Q, n, n)
         theta = kernel.of_inputs(theta)
     metric = AdditiveCandidates(theta, categories, table.space.described)
     noise = hyper[:, -1:].exp().expand(-1, len(table))  # (m Q, n)
@@ -100,6 +110,8 @@ def sweep(
     worlds = codes.repeat(len(outcomes), 1, 1) if several else codes  # (m Q, n, p), those of each outcome's process
     order = torch.randperm(len(priors.rows), generator=generator).tolist()
     rows, widths = priors.rows.tolist(), priors.used.sum(-1).tolist()
+    if kept is not None:
+        order.sort(key=widths.__getitem__)
     wanted = only.tolist() if only is not None else None
     leading = _leading(table)
     for r in order:
@@ -112,9 +124,10 @@ def sweep(
             weight = draw_shared(codes, P, y, noise, table, hyper, i, slots, tried, luck[:, :, r])
             worlds = codes.repeat(len(outcomes), 1, 1) if several else codes
             if evidence is not None:
-                evidence += weight[:, 1:].logsumexp(-1)
+                evidence += _total(weight, None if kept is None else odds[:, :, r])
             continue
-        k = metric.covariances(worlds, i, slots, tried.repeat(len(outcomes), 1, 1) if several else tried)  # (m Q, S, n)
+        each = tried.repeat(len(outcomes), 1, 1) if several else tried
+        k = metric.covariances(worlds, worlds[:, i, None], slots[None], each.unsqueeze(1)).squeeze(1)  # (m Q, S, n)
         prior = metric.scale
         if terms is not None:
             k, prior = k.add_(terms[:, i, None]), prior + terms[:, i, i]
@@ -132,7 +145,7 @@ def sweep(
             known = torch.tensor(has[i])
             weight = (weight.unflatten(0, (len(outcomes), Q)) * known[:, None, None]).sum(0)  # (Q, S)
         if evidence is not None:
-            evidence += weight[:, 1:].logsumexp(-1)
+            evidence += _total(weight, None if kept is None else odds[:, :, r])
         chosen = (weight + luck[:, :, r]).argmax(-1)
         codes[:, i, slots] = candidates[every, chosen, r, :g]
         if several:
@@ -147,6 +160,12 @@ def sweep(
         left = torch.stack([-inverse[:, None] * column, gain[:, None] * v], -1)
         P.baddbmm_(left, torch.stack([column.clone(), v], 1))
     return P, priors.learn(take(codes, priors), generator)
+
+
+def _total(weight: Tensor, odds: Tensor | None) -> Tensor:
+    """The log of the densities' sum over the fresh candidates, or over those that may be one.  (Q, S) -> (Q,)"""
+    total: Tensor = (weight[:, 1:] if odds is None else weight + odds).logsumexp(-1)
+    return total
 
 
 def _leading(table: Table) -> set[int]:

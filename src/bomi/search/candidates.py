@@ -252,12 +252,15 @@ def _optimize(
         points = _lbfgs(score, space, points, continuous, within, tolerance)
     values = _evaluate(score, points)
     counts = space.polytope is not None and bool(space.polytope.counts)
+    going = torch.arange(len(points))  # those that a single change has bettered
     for _ in range(0 if continuous.all() and not counts else ROUNDS):
-        moved, better = _best_change(score, space, points, values)
-        if not (better > values).any():
+        moved, better = _best_change(score, space, points[going], values[going])
+        bettered = better > values[going]
+        if not bettered.any():
             break
-        points = _lbfgs(score, space, moved, continuous, within, tolerance) if continuous.any() else moved
-        values = _evaluate(score, points)
+        going, moved = going[bettered], moved[bettered]
+        moved = _lbfgs(score, space, moved, continuous, within, tolerance) if continuous.any() else moved
+        points, values = points.index_copy(0, going, moved), values.index_copy(0, going, _evaluate(score, moved))
     return points, values
 
 

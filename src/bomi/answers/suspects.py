@@ -24,15 +24,23 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from bomi.knowledge import Knowledge
 from bomi.learning import Fit
+from bomi.model.kernels import AdditiveMatern
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.copula import Columns
+from bomi.posterior.moved import Moved
 from bomi.posterior.spread import interpolate
 from bomi.space import Categorical, Parameter, Real
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WRONG = 0.01  # e, beforehand
 SLIPPED = 0.0025  # e_s
@@ -46,6 +54,7 @@ LOPSIDED = 0.35  # a column whose upper tail is longer by this much is looked at
 FINEST = 0.02  # of the range, at least, that recorded values lie apart from what is expected
 FAR = 3.0  # standard deviations of all outcomes, of one that is wrong
 LIKELY = 0.05  # probability, from which a cell is named
+NEGLIGIBLE = 1e-5  # times as likely as that all is right: not looked at any further
 
 
 @dataclass(frozen=True)
@@ -96,15 +105,41 @@ class Density:
         return found
 
 
+def suspects_table(known: Knowledge) -> pd.DataFrame:
+    """The cells that look wrong, the likeliest first, in the words and units of the user's table."""
+    import pandas as pd
+
+    fit, space = known.modelled(), known.space
+    names = [*space.names, *known.outcomes]
+    tried = [(i, row) for i, row in enumerate(known.observations.rows) if row.tried]
+    found = []
+    for doubt in doubts(fit):
+        (number, row), name = tried[doubt.row], names[doubt.column]
+        recorded: object = row.recorded.get(name)
+        if doubt.column < len(space):
+            parameter = space.parameters[name]
+            width = parameter.width  # of a category, the code is its index
+            place = np.eye(width)[round(doubt.likely)] if width > 1 else np.array([doubt.likely])
+            likely: object = parameter.from_unit(place)
+        else:
+            j = doubt.column - len(space)
+            told = fit.transforms[j].to_outcomes(torch.tensor(doubt.likely, dtype=torch.float64))
+            told = told.clamp(*fit.table.ranges[j])
+            recorded, likely = row.outcomes.get(name), known.objectives[j].sign * float(told)
+        found.append((number, name, recorded, likely, doubt.probability))
+    return pd.DataFrame(found, columns=["row", "column", "recorded", "likely", "probability"])
+
+
 def doubts(fit: Fit) -> list[Doubt]:
     """The cells that look wrong, the likeliest first."""
     table, worlds = fit.table, fit.completed
     rows = torch.arange(len(table)) if worlds.rows is None else worlds.rows
     has = ~torch.atleast_2d(worlds.targets).isnan()  # (J, n)
-    stories = [story for story in (*_of_inputs(fit, rows), *_of_outcomes(fit)) if story.weight.isfinite().any()]
+    right = _log_mean(_elsewhere(fit, None))
+    every = (*_of_inputs(fit, rows, right), *_of_outcomes(fit))
+    stories = [story for story in every if story.weight.isfinite().any()]
     if not stories:
         return []
-    right = _log_mean(_elsewhere(fit, None))
     chances = torch.stack([*(story.weight for story in stories), right]).softmax(0)[:-1]  # (S, n)
     chances = torch.where(has.any(0), chances, 0.0)
     found = []
@@ -122,8 +157,8 @@ def doubts(fit: Fit) -> list[Doubt]:
 # --- inputs --------------------------------------------------------------------------------------------------------
 
 
-def _of_inputs(fit: Fit, rows: Tensor) -> Iterator[Story]:
-    """The stories in which inputs are wrong."""
+def _of_inputs(fit: Fit, rows: Tensor, right: Tensor) -> Iterator[Story]:
+    """The stories in which inputs are wrong; where all is right has the weights `right`."""
     table, plain = fit.table, list(fit.table.space.parameters.values())
     codes = to_codes(table, table.inputs)
     scaled = [_scaled(parameter, column) for parameter, column in zip(plain, codes.T, strict=True)]
@@ -133,12 +168,17 @@ def _of_inputs(fit: Fit, rows: Tensor) -> Iterator[Story]:
     given, alone = [Density.of(one) for one in (known - expected).T], [Density.of(column) for column in known.T]
     log_given = [one.log_at(apart.nan_to_num()) for one, apart in zip(given, (known - expected).T, strict=True)]
     log_alone = [one.log_at(column.nan_to_num()) for one, column in zip(alone, known.T, strict=True)]
-    filled = to_codes(table, fit.completed.inputs)
+    filled, least = to_codes(table, fit.completed.inputs), right - _ceiling(fit) + math.log(NEGLIGIBLE)
 
-    def explained(values: dict[int, Tensor]) -> tuple[Tensor, dict[int, Tensor]]:
-        """How well the outcomes are explained by other values of some inputs, and these in plain codes."""
+    def explained(values: dict[int, Tensor], possible: Tensor, otherwise: Tensor) -> Story:
+        """The story that some inputs were others, given what speaks for it but for the outcomes. These are looked at
+        where it could matter, if they fitted perfectly."""
         moved = {j: _moved(scaled[j], plain[j], value) for j, value in values.items()}
-        return _elsewhere(fit, from_codes(table, _with(filled, moved))), moved
+        some, weight = possible & (otherwise > least), torch.full_like(otherwise, -torch.inf)
+        if some.any():
+            inputs = from_codes(table, _with(filled, moved))[:, some]
+            weight[some] = _log_mean(_elsewhere(fit, inputs, rows=some)) + otherwise[some]
+        return Story(weight, moved)
 
     for j, parameter in enumerate(scaled):
         nodes, cdf = _alone(columns, known, j)
@@ -150,7 +190,8 @@ def _of_inputs(fit: Fit, rows: Tensor) -> Iterator[Story]:
         levels = (torch.arange(CANDIDATES, dtype=torch.float64) + 0.5) / CANDIDATES
         tried = interpolate(cdf, nodes, levels.expand(len(rows), -1).contiguous())  # (n, S)
         tried = tried.round() if isinstance(parameter, Categorical) else tried
-        found = torch.stack([explained({j: one})[0] for one in tried.T])  # (S, Q, n)
+        instead = torch.stack([_moved(parameter, plain[j], one) for one in tried.T], -1)
+        found = _instead(fit, filled, j, instead)  # (S, Q, n)
         share = found.logsumexp(1).softmax(0).T  # (n, S)
         order = tried.argsort(-1)
         middle = (share.gather(-1, order).cumsum(-1) < 0.5).sum(-1).clamp_max(CANDIDATES - 1)
@@ -165,9 +206,8 @@ def _of_inputs(fit: Fit, rows: Tensor) -> Iterator[Story]:
             if not (possible := _inside(was)).any():
                 continue
             was = was.nan_to_num().clamp(0, 1)
-            outcome, moved = explained({j: was})
             fits = given[j].log_at(was - expected[:, j]) - log_given[j] + math.log(slope)
-            yield Story(torch.where(possible, _log_mean(outcome) + fits + math.log(SLIPPED), -torch.inf), moved)
+            yield explained({j: was}, possible, fits + math.log(SLIPPED))
     for j, k in combinations(numbers, 2):
         a, b = _moved(scaled[k], scaled[j], known[:, k]), _moved(scaled[j], scaled[k], known[:, j])
         if not (possible := _inside(a) & _inside(b) & (known[:, j] != a)).any():
@@ -177,9 +217,8 @@ def _of_inputs(fit: Fit, rows: Tensor) -> Iterator[Story]:
         apart = swapped - _expected_inputs(columns, swapped)
         now = given[j].log_at(apart[:, j]) + given[k].log_at(apart[:, k]) + alone[j].log_at(a) + alone[k].log_at(b)
         then = log_given[j] + log_given[k] + log_alone[j] + log_alone[k]
-        outcome, moved = explained({j: a, k: b})
-        weight = _log_mean(outcome) + 0.5 * (now - then) + math.log(SWAPPED / math.comb(len(numbers), 2))
-        yield Story(torch.where(possible, weight, -torch.inf), moved)
+        before = math.log(SWAPPED / math.comb(len(numbers), 2))
+        yield explained({j: a, k: b}, possible, 0.5 * (now - then) + before)
 
 
 def _inside(codes: Tensor) -> Tensor:
@@ -302,22 +341,61 @@ def _expected(fit: Fit, j: int) -> Tensor:
     return y
 
 
-def _elsewhere(fit: Fit, inputs: Tensor | None, *, without: int | None = None, targets: Tensor | None = None) -> Tensor:
+def _elsewhere(
+    fit: Fit,
+    inputs: Tensor | None,
+    *,
+    rows: Tensor | None = None,
+    without: int | None = None,
+    targets: Tensor | None = None,
+) -> Tensor:
     """Log densities of the outcomes of each row given the other rows, had it been made there; None: where it was.
 
-    Without one of the outcomes, or with other targets of the rows.  (Q, n, d) -> (Q, n)
+    Of some rows, without one of the outcomes, or with other targets of the rows.  (Q, R, d), (n,) bool -> (Q, R)
     """
     told = torch.atleast_2d(fit.completed.targets)
-    total: Tensor = told.new_zeros(len(fit.completed.inputs), told.shape[1])
+    some = torch.ones(told.shape[1], dtype=torch.bool) if rows is None else rows
+    total: Tensor = told.new_zeros(len(fit.completed.inputs), int(some.sum()))
     for j, (y, model) in enumerate(zip(told, fit.models, strict=True)):
         if j == without:
             continue
         has = ~y.isnan()
-        rows = torch.arange(int(has.sum()))
+        at = some[has].nonzero()[:, 0]  # among the rows of this outcome
+        mine = has[some]
         with torch.no_grad():
-            mean, variance = model.leave_one_out(rows) if inputs is None else model.without_row(rows, inputs[:, has])
-        total[:, has] += _log_normal((y if targets is None else targets[j])[has], mean, variance)
+            mean, variance = model.leave_one_out(at) if inputs is None else model.without_row(at, inputs[:, mine])
+        total[:, mine] += _log_normal((y if targets is None else targets[j])[has & some], mean, variance)
     return total
+
+
+def _instead(fit: Fit, filled: Tensor, j: int, tried: Tensor) -> Tensor:
+    """The same, had input j been each of some values.  (Q, n, p), (n, S) -> (S, Q, n)"""
+    told, values = torch.atleast_2d(fit.completed.targets), tried.expand(len(filled), -1, -1).unsqueeze(-1)
+    total: Tensor = told.new_zeros(tried.shape[1], *filled.shape[:2])
+    for y, model in zip(told, fit.models, strict=True):
+        has = (~y.isnan()).nonzero()[:, 0]
+        if not isinstance(getattr(model.kernel, "base", model.kernel), AdditiveMatern):
+            each = (from_codes(fit.table, _with(filled, {j: one})) for one in tried.T)
+            return torch.stack([_elsewhere(fit, inputs) for inputs in each])
+        moved, root, places = Moved(model, fit.table), model.inverse_root(), fit.completed.rows
+        for part in torch.arange(len(has)).split(moved.at_once(tried.shape[1], 1)):
+            some, slots = has[part], torch.full((len(part), 1), j)
+            own = some if places is None else places[some]
+            with torch.no_grad():
+                k = moved.covariances(own, filled[:, some], slots, values[:, some])
+                mean, variance = model.without_row_by(part, k, moved.prior.unsqueeze(-1), root)
+            total[:, :, some] += _log_normal(y[some, None], mean, variance).permute(2, 0, 1)
+    return total
+
+
+def _ceiling(fit: Fit) -> Tensor:
+    """What the log density of each row's outcomes could be at most: they are just as expected, but for noise.  (n,)"""
+    told = torch.atleast_2d(fit.completed.targets)
+    most: Tensor = told.new_zeros(told.shape[1])
+    for y, model in zip(told, fit.models, strict=True):
+        noise = model.variances.expand_as(model.targets).amin(0).cpu()
+        most[~y.isnan()] -= 0.5 * (2 * math.pi * noise).log()
+    return most
 
 
 def _log_normal(y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from bomi.data.observations import Row
+from bomi.answers.recommend import EXPECTED, NOMINAL, recommended
+from bomi.knowledge import Knowledge
 from bomi.learning import Fit
 from bomi.model.execution import Execution, Pairs, pairs_of
-from bomi.recommend import EXPECTED, NOMINAL, recommended
 from bomi.search.choices import Choices
 from bomi.space import Array, Categorical, Ordinal, Parameter
 from bomi.space.cells import Known
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 COLUMNS = ["parameter", "asked", "lost", "strayed", "above", "5 %", "50 %", "95 %", "instead", "worth"]
 
 
-def equipment_table(fit: Fit, rows: Sequence[Row], *, seed: int) -> pd.DataFrame:
-    """A line for each parameter, the one whose control would be worth most first. rows: those that were tried"""
+def equipment_table(known: Knowledge) -> pd.DataFrame:
+    """A line for each parameter, the one whose control would be worth most first."""
     import pandas as pd
 
-    worth = _worth(fit, seed=seed)
+    fit, rows = known.fit, known.observations.tried
+    worth = _worth(fit, seed=known.seed_of_all_rows)
     pairs = pairs_of(fit.table, fit.completed)
     found = []
     for j, (name, parameter) in enumerate(fit.table.space.parameters.items()):
@@ -47,8 +48,15 @@ def equipment_table(fit: Fit, rows: Sequence[Row], *, seed: int) -> pd.DataFrame
     return frame.sort_values(["worth", "strayed"], ascending=False, kind="stable", ignore_index=True)
 
 
-def in_words(fit: Fit, line: Mapping[Any, Any], unit: str) -> str:
-    """A line of the table as a sentence; nothing of a parameter that never strays. unit: of the only outcome"""
+def in_words(known: Knowledge) -> list[str]:
+    """The same as sentences, one for each parameter that strays."""
+    unit = known.objectives[0].unit if len(known.objectives) == 1 else "standard deviations of an outcome"
+    lines = equipment_table(known).to_dict("records")
+    return [said for line in lines if (said := _sentence(known.fit, line, unit))]
+
+
+def _sentence(fit: Fit, line: Mapping[Any, Any], unit: str) -> str:
+    """A line of the table as a sentence; nothing of a parameter that never strays. unit: of the worth"""
     if not line["strayed"] > 0:
         return ""
     said = f"{line['parameter']} strays in {line['strayed']:.0%} of {line['asked']} requests"

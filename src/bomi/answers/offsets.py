@@ -9,7 +9,6 @@ So an offset is told against the mean of its column's groups, and drift against 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from bomi.data.conditions import Coded
+from bomi.knowledge import Knowledge
 from bomi.learning import Fit
 from bomi.model.conditions import ConditionedProcess
 from bomi.space import Array
@@ -30,10 +30,11 @@ COLUMNS = ["column", "group", "rows", "offset", "sd"]
 POINTS = 41  # times at which drift is told
 
 
-def offsets_table(fit: Fit, coded: Coded, j: int, sign: float) -> pd.DataFrame:
+def offsets_table(known: Knowledge, j: int) -> pd.DataFrame:
     """A line for each group of each column, and one for a group to come, of the j-th outcome."""
     import pandas as pd
 
+    fit, coded, sign = known.with_conditions(), known.coded, known.objectives[j].sign
     model, unit = _model(fit, j), _unit(fit, j)
     found = []
     for place, (name, labels) in enumerate(zip(coded.conditions.groups, coded.labels, strict=True)):
@@ -50,10 +51,11 @@ def offsets_table(fit: Fit, coded: Coded, j: int, sign: float) -> pd.DataFrame:
     return pd.DataFrame(found, columns=COLUMNS)
 
 
-def drift_table(fit: Fit, coded: Coded, j: int, sign: float) -> pd.DataFrame:
+def drift_table(known: Knowledge, j: int) -> pd.DataFrame:
     """By how much outcomes were higher at times before, and at the end of the table, than they would be now."""
     import pandas as pd
 
+    fit, coded, sign = known.with_conditions(), known.coded, known.objectives[j].sign
     if not coded.conditions.drift:
         return pd.DataFrame(columns=["time", "change", "sd"])
     model, unit = _model(fit, j), _unit(fit, j)
@@ -76,18 +78,18 @@ def in_words_of(coded: Coded, times: Array) -> list[Any]:
     return [(EPOCH + datetime.timedelta(days=float(time))).isoformat(" ", "minutes")[:10] for time in times]
 
 
-def sentences(
-    offsets: Sequence[Mapping[Any, Any]], drift: Sequence[Mapping[Any, Any]], coded: Coded, name: str, unit: str
-) -> list[str]:
+def sentences(known: Knowledge, j: int) -> list[str]:
     """The same in a sentence for each column, and one for drift."""
+    coded, name, unit = known.coded, known.objectives[j].name, known.objectives[j].unit
+    offsets, drift = (frame.to_dict("records") for frame in (offsets_table(known, j), drift_table(known, j)))
     found = []
     for column in coded.conditions.groups:
-        lines = [line for line in offsets if line["column"] == column]
-        known, spread = lines[:-1], lines[-1]["sd"]
-        alone = len(coded.table) - sum(line["rows"] for line in known)
+        *groups, new = (line for line in offsets if line["column"] == column)
+        spread = new["sd"]
+        alone = len(coded.table) - sum(line["rows"] for line in groups)
         size = f"{spread:.2g} {unit}".strip()
-        if len(known) > 1:
-            low, high = (pick(known, key=lambda line: line["offset"]) for pick in (min, max))
+        if len(groups) > 1:
+            low, high = (pick(groups, key=lambda line: line["offset"]) for pick in (min, max))
             ends = " to ".join(f"{one['offset']:+.2g} ± {one['sd']:.2g} ({one['group']})" for one in (low, high))
             said = f"{column}: {name} differs by about {size} from group to group, from {ends}"
         else:

@@ -23,14 +23,23 @@ from torch import Tensor
 from bomi.data.objectives import Objective
 from bomi.impute.completed import Explained
 from bomi.impute.table import LARGE
+from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit, draw_seed
 from bomi.results import Validation
 
 WIDTH = 1.645  # standard deviations, to either side, of an interval that holds 90 %
 
 
-def validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) -> Validation:
-    """What is expected of each row from all others, of the j-th outcome.  numbers: of the rows of the table"""
+def validated(known: Knowledge, j: int) -> Validation:
+    """What is expected of each row from all others, of the j-th outcome; computed once."""
+    fit = known.modelled()
+    if j not in known.validations:
+        known.validations[j] = _validated(fit, j, known.objectives[j], known.tried_numbers)
+    return known.validations[j]
+
+
+def _validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) -> Validation:
+    """The same, of the rows of the table, which have these numbers among all."""
     rows, targets, mean, sd = leave_one_out(fit, j)
     wrong = fit.wrong[j, rows]
     to_outcomes = fit.transforms[j].to_outcomes

@@ -2,21 +2,107 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
 import numpy as np
 import torch
 from torch import Tensor
 
+from bomi.answers.predict import expectations
+from bomi.data.observations import Observations, Row
+from bomi.errors import SpaceError, SuggestionError
+from bomi.knowledge import Knowledge
 from bomi.learning import Fit, draw_seed
 from bomi.methods import Method
+from bomi.results import Suggestion
 from bomi.search import candidates
 from bomi.search.candidates import Score
 from bomi.search.choices import Choices
 from bomi.search.criteria import Acquisition
 from bomi.search.outlook import Outlook
 from bomi.search.strategy import Task
+from bomi.space import cells
+from bomi.space.cells import Known
 
 LIKELIEST_OF = 8  # space-filling points, where experiments have failed
 SPARE = 64  # points drawn where one is wanted, as small spaces give the same one again
+
+logger = logging.getLogger(__name__)
+
+
+def suggested(
+    known: Knowledge, count: int, choices: Choices, conditions: Mapping[str, object]
+) -> tuple[Observations, list[Suggestion]]:
+    """The next experiments, and what is known with them pending."""
+    points, note = next_points(known, count, choices)
+    settings: list[dict[str, Known]] = []
+    for point in points:
+        settings.append(_unasked(known, choices.setting(point), settings, choices))
+    predicted, as_done = expectations(known, settings)
+    observations, suggestions = known.observations, []
+    for point, setting, expected, done in zip(points, settings, predicted, as_done, strict=True):
+        suggestion = Suggestion(observations.fresh_id(), setting, expected, note, choices.candidate(point), done)
+        recorded = {name: setting.get(name) for name in known.space.names}
+        row = Row(recorded, asked=dict(setting), id=suggestion.id, extra=dict(conditions))
+        observations = observations.add([row])
+        suggestions.append(suggestion)
+    return observations, suggestions
+
+
+def suggested_alike(
+    known: Knowledge,
+    count: int,
+    choices: Choices,
+    conditions: Mapping[str, object],
+    same: Sequence[str],
+    narrowed: Callable[[Mapping[str, object]], Choices],
+) -> tuple[Observations, list[Suggestion]]:
+    """The same for experiments that share the values of some parameters: those of the best, and others to go with it.
+
+    narrowed: what there is to choose from once values are given
+    """
+    observations, (first,) = suggested(known, 1, choices, conditions)
+    shared = {name: first[name] for name in same if name in first}
+    try:
+        left = narrowed({**choices.given, **shared})
+        observations, others = suggested(known.after(observations), count - 1, left, conditions)
+    except (SpaceError, SuggestionError) as error:
+        said = ", ".join(f"{name} = {cells.text(value)}" for name, value in shared.items())
+        raise SuggestionError(f"with {said} for all {count}: {error}") from None
+    return observations, [first, *others]
+
+
+def _unasked(
+    known: Knowledge, setting: dict[str, Known], before: Sequence[dict[str, Known]], choices: Choices
+) -> dict[str, Known]:
+    """The setting, or where rounding has made it one that is pending or in the same batch, another one."""
+    asked = [*(dict(row.asked) for row in known.observations.pending), *before]
+    if setting not in asked or choices.listed is not None:
+        return setting
+    others = [choices.setting(point) for point in choices.spread(SPARE, seed=known.seed_of_all_rows)]
+    return next((other for other in others if other not in asked), setting)
+
+
+def next_points(known: Knowledge, count: int, choices: Choices) -> tuple[list[Tensor], str]:
+    """Where to experiment next, and a note if the method could not say."""
+    rows, acquisition, pending = len(known.observations.rows), known.method.acquisition, known.pending_places
+    if choices.listed is not None and (free := len(choices.listed) - len(choices.taken(pending))) < count:
+        raise SuggestionError(
+            f"only {free} of {len(choices.listed)} candidates are left to ask for, not {count}: the others are "
+            "pending; ask for fewer, tell their outcomes, or withdraw those that will not be run"
+        )
+    if acquisition is None:
+        return uniform(choices, pending, count=count, first=rows, seed=known.seed), ""
+    fit = known.fit
+    if not fit.enough:
+        points = space_filling(fit, pending, count=count, first=rows, seed=known.seed, choices=choices)
+        note = too_few(fit, known.method)
+        logger.info(note)
+        return points, note
+    t = 1 + sum(bool(row.asked) for row in known.observations.rows)
+    points = promising(fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=known.seed, choices=choices)
+    return points, ""
 
 
 def promising(

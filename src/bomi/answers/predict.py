@@ -11,12 +11,47 @@ from typing import Any, TypeVar
 import torch
 
 from bomi.data.objectives import Objective
+from bomi.knowledge import Knowledge
 from bomi.learning import Fit
 from bomi.model.execution import Execution
-from bomi.results import AsDone
+from bomi.results import AsDone, Predicted, PredictedAsDone, Prediction
 from bomi.space import Array
+from bomi.space.cells import Known
 
 T = TypeVar("T")
+
+
+def predicted(known: Knowledge, places: Array) -> list[Predicted]:
+    """What is expected at places of the unit cube.  (m, d), NaN for what is not known"""
+    each = predictions(known.modelled(), known.objectives, places)
+    return by_setting({name: [Prediction(one.mean, one.sd) for one in found] for name, found in each.items()})
+
+
+def predicted_asked(known: Knowledge, places: Array) -> list[PredictedAsDone]:
+    """What is expected of asking for places of the unit cube.  (m, d)"""
+    fit = known.modelled()
+    return by_setting(predictions(fit, known.objectives, places, fit.execution))
+
+
+def expectations(
+    known: Knowledge, settings: Sequence[Mapping[str, Known]]
+) -> tuple[Sequence[Predicted | None], Sequence[PredictedAsDone | None]]:
+    """What is expected if settings are done exactly, and as equipment does them; None without a model or errors."""
+    none, model = [None] * len(settings), known.has_model
+    places = known.space.places(settings)
+    strays = model and known.fit.execution is not None
+    return predicted(known, places) if model else none, predicted_asked(known, places) if strays else none
+
+
+def chances_to_succeed(fit: Fit, places: Array) -> list[float]:
+    """The chance of each place not to fail, averaged over worlds; 1 while nothing has failed.  (m, d)"""
+    points = torch.from_numpy(places)
+    outlook = fit.outlook_at(points)
+    if outlook.success is None:
+        return [1.0] * len(places)
+    with torch.no_grad():
+        chances: list[float] = outlook.log_chance(outlook.places(points)).exp().mean(0).tolist()
+    return chances
 
 
 def predictions(

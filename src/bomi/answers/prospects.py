@@ -23,12 +23,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bomi.answers.gaps import draws_of_gaps
+from bomi.answers.propose import next_points
+from bomi.answers.recommend import FEWEST_DRAWS, recommended, trade_offs
+from bomi.answers.validation import validated
 from bomi.data.objectives import Objective
 from bomi.impute.summary import fitted_by
+from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.recommend import FEWEST_DRAWS, trade_offs
 from bomi.results import GapDraws, Prospects
+from bomi.search.choices import Choices
 from bomi.space import Array, Integer, Real
 
 HORIZONS = (1, 5, 10)  # experiments ahead
@@ -104,22 +109,13 @@ class Scale:
         return self.utilities(torch.stack([self.merits(each, j) for j, each in enumerate(targets)], -1))
 
 
-def prospects_of(
-    fit: Fit,
-    objectives: Sequence[Objective],
-    places: Sequence[Tensor],
-    best: Tensor,
-    *,
-    gaps: Sequence[GapDraws],
-    numbers: Sequence[int],
-    trusted: bool,
-    seed: int,
-) -> Prospects:
-    """What going on is expected to gain: at the next places, by a look-up, by a repeat.
-
-    places: k times (d,); best: the recommended place (d,); numbers: of the rows of the table
-    """
-    scale = Scale(fit, tuple(objectives))
+def prospects_of(known: Knowledge) -> Prospects:
+    """What going on is expected to gain: by the next experiments, by a look-up, by a repeat."""
+    fit, choices, seed, gaps = known.modelled(), Choices(known.space), known.seed_of_all_rows, draws_of_gaps(known)
+    scale = Scale(fit, known.objectives)
+    points, _ = next_points(known, max(HORIZONS), choices)
+    best = recommended(fit, trade_offs(len(known.objectives))[-1], seed=seed)
+    *places, best = torch.from_numpy(known.typical(choices.places(torch.stack([*points, best])).numpy()))
     gains = expected_gains(scale, places, seed)
     words = {name: not isinstance(p, Real | Integer) for name, p in fit.table.space.parameters.items()}
     promising = torch.cat([best[None], fit.good_rows]).unique(dim=0)
@@ -128,15 +124,15 @@ def prospects_of(
     rows = best_complete_rows(scale)
     repeated = gains_of_repeating(scale, torch.cat([fit.table.inputs[rows], best[None]]), seed)[:-1]
     return Prospects(
-        ", ".join(one.name for one in objectives),
+        ", ".join(known.outcomes),
         scale.unit,
         {count: float(gains[count - 1]) for count in HORIZONS},
         None if gap is None else (gap[0].row, gap[0].parameter, gap[1]),
-        (numbers[int(rows[repeated.argmax()])], float(repeated.max())) if len(rows) else None,
+        (known.tried_numbers[int(rows[repeated.argmax()])], float(repeated.max())) if len(rows) else None,
         scale.spread,
         min(since_improvement(one.numpy(), scale.spread) for one in scale.utilities(scale.measured).unbind(-1)),
         scale.cost,
-        trusted,
+        all(validated(known, j).trusted for j in range(len(known.objectives))),
     )
 
 

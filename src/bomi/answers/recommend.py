@@ -15,7 +15,6 @@ from torch import Tensor
 from bomi.errors import BomiError, CellError, shown
 from bomi.learning import AT_ONCE, Fit
 from bomi.model.execution import Execution
-from bomi.model.gaussian_process import robust_cholesky
 from bomi.search import acquisition, candidates
 from bomi.search.candidates import Score
 from bomi.search.choices import Choices
@@ -24,13 +23,6 @@ from bomi.space.numbers import plain_number
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
 FEWEST_DRAWS = 10  # that say how the best outcome depends on a gap
-RESAMPLED = 100  # sets of outcomes, for the part that luck has in what looks best
-RIVALS = 64  # rows that might have looked best instead
-COMPARED, MOST_RIVALS = 8, 3  # of them that are looked at, and that are named
-ELSEWHERE = 0.05  # of a range: less far away, it is the same setting
-MAYBE = 0.2  # a chance to be better that leaves open which is
-SAMPLES = 1024  # of the outcomes at two places, in each world
-NEAR = 200, 0.05  # places around the best rows that might have, and how far from these
 
 
 @dataclass(frozen=True)
@@ -101,62 +93,6 @@ def recommended(
         return candidates.best_listed(score_of(outlook), choices.listed, per_world=per_world)
     starts = choices.points(fit.good_rows)
     return candidates.maximize(score_of(outlook), choices.left, seed=seed, starts=starts, shortlist=shortlist)
-
-
-def luck(fit: Fit, best: Tensor, *, seed: int) -> float:
-    """How much of what is expected at the best place may be luck, as a standard deviation on the model's scale.
-
-    A place is recommended because it looks best, and where outcomes are noisy, noise has a part in that. A parametric
-    bootstrap (Efron and Tibshirani 1993) says how large a part: outcomes are drawn anew around what each world expects
-    of its rows, and the largest mean that they give is compared with what is expected in its place today. 0 where there
-    are several outcomes or an aim.  best: (d,)
-    """
-    if len(fit.models) > 1 or fit.aims[0] is not None:
-        return 0.0
-    (model,), rng = fit.models, torch.Generator().manual_seed(seed)
-    expected = model.fitted()  # (Q, n)
-    rivals = fit.measured[0, expected.mean(0).topk(min(RIVALS, expected.shape[1])).indices]
-    count, far = NEAR
-    around = fit.good_rows[torch.randint(len(fit.good_rows), (count,), generator=rng)]
-    near = (around + far * torch.randn(around.shape, generator=rng, dtype=torch.float64)).clamp(0, 1)
-    places = torch.cat([best[None], rivals, near])
-    noise = torch.randn(expected.shape[1], RESAMPLED, generator=rng, dtype=torch.float64)
-    spread = model.variances.cpu().sqrt().expand_as(expected)
-    with torch.no_grad():
-        today = model.moments(places)[0].mean(0)  # (m,)
-        resampled = model.means_of(places, expected.unsqueeze(-1) + spread.unsqueeze(-1) * noise).mean(0)  # (m, b)
-    found, where = resampled.max(0)
-    return max(float((found - today[where]).mean()), 0.0)
-
-
-def rivals(fit: Fit, best: Tensor, *, seed: int) -> list[tuple[int, float]]:
-    """Complete rows of the table elsewhere that may be better than the best place, and how likely each is to be.
-
-    Only the likeliest few; none where there are several outcomes.  best: (d,)
-    """
-    if len(fit.models) > 1:
-        return []
-    (model,), (aim,), worlds = fit.models, fit.aims, fit.completed
-    measured = (~fit.failed).nonzero()[:, 0]
-    rows = measured if worlds.rows is None else worlds.rows[measured]
-    complete = (~fit.table.gaps.any(-1)[rows]).nonzero()[:, 0]
-    expected = fit.outlook.tried[..., 0].mean(0)[complete]  # (r,)
-    places: list[Tensor] = [best]
-    numbers: list[int] = []
-    for at in complete[expected.argsort(descending=True)[:RIVALS]].tolist():
-        here = worlds.inputs[0, measured[at]]
-        if len(numbers) < COMPARED and all(float((here - other).abs().max()) >= ELSEWHERE for other in places):
-            places.append(here)
-            numbers.append(int(rows[at]))
-    with torch.no_grad():
-        joint = model.posterior(torch.stack(places)).distribution
-        rng = torch.Generator().manual_seed(seed)
-        luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
-        drawn = joint.mean + (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)
-    merits = acquisition.merit(drawn, aim)  # (S, Q, 1 + r)
-    chances = (merits[..., 1:] > merits[..., :1]).double().mean((0, 1)).tolist()
-    likely = sorted(zip(numbers, chances, strict=True), key=lambda each: -each[1])
-    return [(number, chance) for number, chance in likely[:MOST_RIVALS] if chance >= MAYBE]
 
 
 def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, risk: Risk = EXPECTED, *, seed: int) -> Tensor | None:

@@ -5,36 +5,36 @@ Q worlds, M draws of the gaps, n rows, d columns of the unit cube
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
+from bomi.answers.gaps import draws_of_gaps
+from bomi.answers.predict import predicted
+from bomi.data.reading import check_setting
 from bomi.impute.summary import gap_table
+from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit
-from bomi.results import Explanation, GapDraws, Prediction
+from bomi.results import Explanation, by_name
 from bomi.search import acquisition
+from bomi.space.cells import Known
 
 SAMPLES = 256  # of several outcomes at a point, in each world
 
 
-def explained(
-    fit: Fit,
-    j: int,
-    point: Tensor,
-    predicted: Prediction,
-    *,
-    sign: float,
-    numbers: Sequence[int],
-    gaps: Sequence[GapDraws],
-) -> Explanation:
-    """What the prediction of the j-th outcome at a point rests on.  (d,); numbers: of the rows of the table"""
+def explained(known: Knowledge, j: int, setting: Mapping[str, Known]) -> Explanation:
+    """What the prediction of the j-th outcome for a setting rests on."""
+    setting = check_setting(known.space, setting)
+    fit, place, gaps = known.modelled(), known.places(setting), draws_of_gaps(known)
+    prediction = by_name(predicted(known, place)[0], known.outcomes)[known.outcomes[j]]
+    point, numbers, sign = torch.from_numpy(known.typical(place)[0]), known.tried_numbers, known.objectives[j].sign
     rows, moves = influence_of_rows(fit, j, point)
     strongest = moves.abs().argsort(descending=True).tolist()
     drawn = expected_in_draws(fit, j, point) if gaps else None
-    hang = [] if drawn is None else gap_table(fit.table.space, list(gaps), [drawn.numpy()]).to_dict("records")
+    hang = [] if drawn is None else gap_table(known.space, gaps, [drawn.numpy()]).to_dict("records")
     return Explanation(
-        predicted,
+        prediction,
         float(chance_to_beat_the_best(fit, point[None])),
         tuple((numbers[int(rows[i])], sign * float(moves[i])) for i in strongest),
         tuple((one["row"], one["parameter"], one["worth"]) for one in hang if one["worth"] > 0),
