@@ -128,6 +128,42 @@ def test_stopping_in_one_tab_leaves_the_work_of_another(lab, served, tab):
     one.get_by_role("region", name="Suggestion 2").wait_for(timeout=SLOW)
 
 
+def test_work_that_nobody_waits_for_is_given_up_and_a_reload_goes_on_with_it(lab, served, tab):
+    (lab.parent / "campaign.toml").write_text(QUICK.partition("[method]")[0], encoding="utf-8")
+    server = served(lab)
+    page = tab(server.at("suggest"), "Suggest")
+    page.get_by_label("How many experiments").fill("50")
+    button(page, "Suggest").click()
+    button(page, "Stop").wait_for()
+    page.reload()
+    button(page, "Stop").wait_for()  # it is not computed in silence
+    page.close()
+    other = tab(server.at("gaps"), "Gaps")
+    other.get_by_role("heading", name="temperature").first.wait_for(timeout=SLOW)
+    go(other, "Suggest")
+    other.get_by_text("Stopped.").wait_for()
+
+
+def test_eighteen_categories_can_be_read(lab, served, tab):
+    names = [f"solvent {letter}" for letter in "abcdefghijklmnopqr"]
+    lines = [f"{i},{10 + i % 7},{names[i % 18]},{20 + i % 5 + i % 18}" for i in range(36)]
+    lab.write_text("\n".join(["id,time,solvent,strength", *lines, "36,12,?,31"]) + "\n", encoding="utf-8")
+    listed = ", ".join(f'"{name}"' for name in names)
+    (lab.parent / "campaign.toml").write_text(
+        '[objective]\nname = "strength"\n[parameters.time]\nrange = [5, 20]\n'
+        f"[parameters.solvent]\nvalues = [{listed}]\n",
+        encoding="utf-8",
+    )
+    page = tab(served(lab).at("gaps"), "Gaps")
+    page.get_by_text("12 others together").wait_for(timeout=SLOW)
+    assert page.locator(".share").count() == 6
+    go(page, "Progress")
+    chosen = page.get_by_role("combobox", name="solvent")
+    chosen.wait_for(timeout=SLOW)
+    chosen.click()
+    assert page.get_by_role("option").count() == 18
+
+
 def test_deep_links_and_the_title(lab, served, tab):
     page = tab(served(lab, alone=True).at("gaps"), "Gaps")
     assert page.title() == "Gaps · heat-treatment.csv – bomi"

@@ -185,7 +185,7 @@ def test_two_tabs_and_a_spreadsheet_lose_nothing(lab, served, tab):
     assert [row["operator"] for row in rows(lab)[:2]] == ["Eve", "Bo"]
     button(one, "I have seen it").click()
     # Somebody saves it in a spreadsheet meanwhile, with a row removed above, while a cell is being typed and another
-    # is typed but not saved: both go where their rows are now.
+    # is typed but not saved: both go where their rows are now, which wait until the cell is typed.
     retype(one, 7, 7, "Zoe")
     button(one, "Save 1 change").wait_for()
     cell(one, 5, 7).dblclick()
@@ -195,7 +195,9 @@ def test_two_tabs_and_a_spreadsheet_lose_nothing(lab, served, tab):
     for page in (one, two):
         page.get_by_text("The files were changed outside").first.wait_for()
         page.get_by_text("40 rows, 39 with an outcome").wait_for()
-    cell(one, 4, 7).locator("input").press("Enter")
+    cell(two, 4, 0).get_by_text("H06").wait_for()
+    cell(one, 5, 7).locator("input").press("Enter")
+    cell(one, 4, 0).get_by_text("H06").wait_for()
     button(one, "Save 2 changes").click()
     one.get_by_text("Saved; the version before").wait_for()
     now = {row["id"]: row["operator"] for row in rows(lab)}

@@ -43,6 +43,12 @@ terms = {temperature = 1, passes = -2.5}
 min = 0
 max = 150
 
+[groups]
+columns = ["day", "lot"]
+
+[drift]
+column = "date"
+
 [method]
 name = "mean"
 """
@@ -56,6 +62,8 @@ def test_a_form_says_the_document_that_it_was_made_from():
     assert document_of(form_of(document()), document()) == document()
     single = {"objective": {"name": "y", "goal": "maximize"}, "parameters": {"a": {"range": [0, 1]}}}
     assert document_of(form_of(single), single) == {**single, "constraints": [], "out_of_bounds": "error"}
+    by_order = {**single, "drift": {}, "constraints": [], "out_of_bounds": "error"}
+    assert document_of(form_of(by_order), by_order) == by_order
 
 
 def test_a_parameter_keeps_its_part_in_constraints_under_another_name():
@@ -117,6 +125,13 @@ def test_numbers_as_people_type_them():
     form = form_of(document())
     assert [is_numeric(one) for one in form["parameters"].values()] == [True, True, True, False]
     assert new_key(form["parameters"], "p") == "p4"
+
+
+def test_groups_and_drift_can_be_given_up():
+    form = form_of(document())
+    assert (form["groups"], form["drift"]) == (["day", "lot"], "date")
+    form |= {"groups": [], "drift": ""}
+    assert {"groups", "drift"}.isdisjoint(document_of(form, document()))
 
 
 def test_what_the_form_does_not_know_of_a_parameter_survives():

@@ -1,9 +1,10 @@
 """What the views show beyond the loop: a phone's cards, several results at once, maps and figures to save."""
 
 from bomi.campaign.edits import Changes
-from bomi.campaign.kept import Kept, write_kept
+from bomi.campaign.kept import Kept, kept_path, write_kept
 
 from .driving import SLOW, button, go, rows, told
+from .test_losses import wait_kept
 
 
 def test_a_phone_gets_cards_and_types_into_them(lab, served, tab):
@@ -62,6 +63,8 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     page = tab(served(lab).at("progress"), "Progress")
     page.get_by_text("alone / ").first.wait_for(timeout=SLOW)
     page.get_by_role("heading", name="Around the recommended setting").wait_for()
+    texts = "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data ?? []).flatMap(d => d.text ?? [])"
+    page.wait_for_function(f"{texts}.some(text => /temperature: 150/.test(text))")  # hovering shows the setting
     page.get_by_role("slider", name="temperature (°C)").locator("[tabindex]").press("ArrowLeft")
     page.get_by_role("heading", name="Around your own setting").wait_for()
     button(page, "Draw").click()
@@ -118,12 +121,77 @@ def test_home_tells_whether_to_trust_it_whether_to_go_on_and_makes_the_report(la
     assert "Suggested experiments" in download.value.path().read_text(encoding="utf-8")
 
 
+def test_the_set_up_says_what_other_columns_are_taken_for_and_takes_them(lab, served, tab):
+    (lab.parent / "campaign.toml").unlink()
+    page = tab(served(lab).at("setup"), "Set-up")
+    page.get_by_text("4 other columns of the table").wait_for()  # unfolded as long as it is a guess
+    page.get_by_text("notes, by its name").wait_for()
+    page.get_by_role("button", name="operator may vary").click()
+    page.get_by_role("region", name="operator").wait_for()
+    assert page.get_by_role("region", name="operator").get_by_label("Values").input_value() == "Bo, Chidi, Ann"
+    page.get_by_text("3 other columns of the table").wait_for()
+
+
+def test_a_result_asks_for_what_people_keep_beside_it_in_their_own_words(lab, served, tab):
+    """The date, the lot and a note, whatever they are called; a unit that the column names is not said twice."""
+    lab.write_text(
+        "Versuch;Datum;Charge;Zeit (min);Festigkeit (MPa);Bemerkung\nV1;01.03.2026;L1;5,5;12,1;\nV2;;;7,5;;\n",
+        encoding="utf-8",
+    )
+    (lab.parent / "campaign.toml").write_text(
+        'id = "Versuch"\n[objective]\nname = "Festigkeit (MPa)"\nunit = "MPa"\n'
+        '[parameters."Zeit (min)"]\nrange = [5, 10]\nunit = "min"\n',
+        encoding="utf-8",
+    )
+    page = tab(served(lab).at("suggest"), "Suggest")
+    button(page, "Enter result").click()
+    for label, text in (("Festigkeit (MPa)", "14,2"), ("Datum", "02.03.2026"), ("Charge", "L2"), ("Bemerkung", "fest")):
+        page.get_by_label(label, exact=True).fill(text)
+    button(page, "Save result").click()
+    told(page, "Saved.")
+    assert lab.read_text(encoding="utf-8").splitlines()[2] == "V2;02.03.2026;L2;7,5;14,2;fest"
+
+
+def test_save_stays_in_sight_and_a_dot_says_that_something_is_not_saved(lab, served, tab):
+    page = tab(served(lab).at("setup"), "Set-up")
+    dot = page.get_by_role("img", name="not saved yet")
+    assert dot.is_hidden()
+    page.get_by_label("Unit").last.fill("K")
+    dot.wait_for()
+    page.get_by_role("tab", name="Set-up").locator(".dot").wait_for()
+    page.get_by_label("Rows outside the ranges").scroll_into_view_if_needed()
+    box = button(page, "Save").bounding_box()
+    assert 0 <= box["y"] < 200
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    assert 0 <= button(page, "Save").bounding_box()["y"] < 200
+
+
+def test_groups_and_drift_are_named_in_the_set_up(lab, served, tab):
+    page = tab(served(lab).at("setup"), "Set-up")
+    page.get_by_label("Columns of groups").click()
+    options = page.get_by_role("option")
+    options.filter(has_text="operator").click()
+    assert options.filter(has_text="strength").count() == options.filter(has_text="time").count() == 0
+    page.keyboard.press("Escape")
+    page.get_by_label("Slow drift").click()
+    page.get_by_role("option", name="along date").click()
+    wait_kept(page, kept_path(lab), '"drift": "date"')
+    page.reload()
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    text = (lab.parent / "campaign.toml").read_text(encoding="utf-8")
+    assert '[groups]\ncolumns = ["operator"]' in text
+    assert '[drift]\ncolumn = "date"' in text
+    go(page, "Progress")
+    page.get_by_role("heading", name="Groups and drift").wait_for(timeout=SLOW)
+
+
 def test_what_is_given_today_is_kept_by_the_suggestions(lab, served, tab):
     """A measured parameter has a field at once, others when they are picked; what is typed is kept for other tabs."""
     path = lab.parent / "campaign.toml"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("[parameters.cooling]", '[parameters.cooling]\nrole = "measured"'), encoding="utf-8")
-    page = tab(served(lab, alone=True).at("suggest"), "Suggest")
+    page = tab(served(lab).at("suggest"), "Suggest")
     page.get_by_label("cooling, given").fill("1000")
     button(page, "Suggest").click()
     page.get_by_text("1000").first.wait_for(timeout=SLOW)

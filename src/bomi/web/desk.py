@@ -169,18 +169,26 @@ class Desk:
         self.steps.clear()
         self.snapshot = self._look()
         self._set(Draft(self.snapshot))
+        self.write_down()
 
     def discard(self) -> None:
         """Forget the changes that are not saved; they can be undone back."""
         self.change(Draft(self.draft.base if self.snapshot.sheet is None else self.snapshot))
 
     def keep(self, key: str, value: Any) -> None:
-        """Keep what was typed into a field; None forgets it."""
+        """Keep what was typed into a field; None forgets it, and browsers need not hold it any more."""
         if self.texts.get(key) != value:
+            known = key in self.texts
             self.texts = {k: v for k, v in self.texts.items() if k != key}
             if value is not None:
                 self.texts[key] = value
             self._waits = True
+            if known != (value is not None):
+                for session in list(self.sessions):
+                    session.on_kept()
+        if value is None:
+            for session in list(self.sessions):
+                session.release(key)
 
     def kept(self, prefix: str) -> Mapping[str, Any]:
         """What is kept under keys that begin so, by the rest of the key."""
@@ -225,11 +233,13 @@ class Session:
         self.desk = desk
         self.on_change: Callable[[], None] = lambda: None
         self.say: Callable[..., None] = lambda text, bad=False: None  # a message that goes by itself
+        self.on_kept: Callable[[], None] = lambda: None  # something is typed and not saved, or no longer so
         self.on_safe: Callable[[Mapping[str, Any]], None] = lambda found: None  # the browser can forget these
         self.wanted: tuple[int, str] | None = None  # a row, by its line, and a column to be shown in the table
         self.small = False  # as narrow as a phone
         self.stage: Any = None  # the element that dialogs belong to
         self.stopped: Asking | None = None  # what this tab no longer waits for
+        self.got: dict[str, Any] = {}  # what its browser sent last of each field
         self._unsafe: dict[str, Any] = {}
         desk.sessions.add(self)
 
@@ -245,13 +255,20 @@ class Session:
 
     def received(self, key: str, value: Any) -> None:
         """The browser sent this and holds it until it is safe."""
-        self._unsafe[key] = value
+        self.got[key] = self._unsafe[key] = value
 
     def confirm(self) -> None:
         """What was received is on disk now."""
         if self._unsafe:
             self.on_safe(self._unsafe)
             self._unsafe = {}
+
+    def release(self, key: str) -> None:
+        """What was typed into a field, or into any field below it, is saved or thrown away."""
+        gone = {name: text for name, text in self._unsafe.items() if f"{name}/".startswith(f"{key}/")}
+        if gone:
+            self.on_safe(gone)
+            self._unsafe = {name: text for name, text in self._unsafe.items() if name not in gone}
 
     def type(self, key: str, text: str, *, before: str = "") -> None:
         """Something was typed into a field that is no cell; what it held before need not be kept."""

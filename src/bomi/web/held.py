@@ -11,6 +11,7 @@ from bomi.errors import BomiError
 from bomi.web.desk import Session
 from bomi.web.views.setup_form import fresh
 
+FIELDS = ("gap/", "result/", "given/", "own/")  # what is typed into them is one text each
 MOST = 10_000  # entries; a person types far less between two connections
 
 
@@ -27,7 +28,7 @@ def take(session: Session, found: Sequence[object]) -> bool:
                 _type(session, value)
             except (BomiError, KeyError, TypeError, ValueError) as error:
                 session.say(f"{value.get('text')!r} was typed but could not be kept: {error}", bad=True)
-        elif key.startswith(("gap/", "result/")) and isinstance(value, str):
+        elif key.startswith(FIELDS) and isinstance(value, str):
             desk.keep(key, value)
         elif key.startswith("setup/") and isinstance(value, str):
             _set_up(session, key, value)

@@ -45,6 +45,7 @@ class Tab:
         agent = self.client.request.headers.get("user-agent", "") if self.client.request else ""
         session.small = "Mobi" in agent  # until the browser says how wide it is
         session.on_change, session.say, session.on_safe = self.changed, self.say, self.safe
+        session.on_kept = self.mark
 
     def build(self, start: str, others: bool) -> None:
         """Draw the bar and the first view."""
@@ -138,8 +139,9 @@ class Tab:
         desk = self.session.desk
         waits = {"data": bool(desk.draft.count), "setup": "setup" in desk.texts, "gaps": bool(desk.kept("gap/")),
                  "suggest": bool(desk.kept("result/"))}  # fmt: skip
-        for name, dot in self.dots.items():
-            dot.set_visibility(waits.get(name, False))
+        with self.client:
+            for name, dot in self.dots.items():
+                dot.set_visibility(waits.get(name, False))
 
     def changed(self) -> None:
         """Something changed: show it."""

@@ -31,18 +31,67 @@ window.bomi = (() => {
     put(all);
   };
 
+  const viewOf = (content) => (content?.cmTile ?? content?.cmView)?.view; // of the editor of texts
   document.addEventListener(
     "input",
     (event) => {
       const key = event.target.dataset?.keep;
-      if (key) hold(key, event.target.value);
+      if (key) hold(key, (typed[key] = event.target.value));
       const cell = JSON.parse(event.target.dataset?.cell ?? "null");
       if (cell) hold(`cell/${cell.number}/${cell.column}`, { ...cell, text: event.target.value });
-      const editor = event.target.closest?.(".cm-content"), view = (editor?.cmTile ?? editor?.cmView)?.view;
-      if (view) setTimeout(() => hold("setup/text", view.state.doc.toString()), 0);
+      const editor = event.target.closest?.(".cm-content"), view = viewOf(editor);
+      if (view) setTimeout(() => hold(EDITOR, (typed[EDITOR] = view.state.doc.toString())), 0);
     },
     true,
   );
+
+  // --- a view that is drawn anew while somebody types ---
+  // The field that takes the place of another says what has come in from this browser (data-got). If more was typed
+  // since, it gets that, and the server is told again. Where the cursor was, it is again.
+  const EDITOR = "setup/text";
+  const typed = {}; // the last text of each field, by its key
+  let cursor = null; // the field that is typed into
+  const known = new WeakSet(); // fields that were looked at
+  const late = (key, got) => key in typed && typed[key] !== (got ?? "");
+  const taken = (key) => cursor && !cursor.isConnected && (cursor.dataset.keep ?? EDITOR) === key;
+  const field = (one) => {
+    const key = one.dataset.keep, here = taken(key);
+    if (late(key, one.dataset.got) && one.value !== typed[key]) {
+      one.value = typed[key];
+      one.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    if (!here) return;
+    const { selectionStart, selectionEnd } = cursor;
+    one.focus({ preventScroll: true });
+    one.setSelectionRange?.(selectionStart, selectionEnd);
+  };
+  const editor = (content) => {
+    const view = viewOf(content), here = taken(EDITOR), at = here && viewOf(cursor)?.state.selection.main;
+    if (late(EDITOR, content.closest("[data-keep]")?.dataset.got))
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: typed[EDITOR] } });
+    if (!here) return;
+    view.focus();
+    if (at && at.to <= view.state.doc.length) view.dispatch({ selection: { anchor: at.anchor, head: at.head } });
+  };
+  new MutationObserver(() => {
+    for (const one of document.querySelectorAll("input[data-keep], textarea[data-keep], .cm-content")) {
+      if (known.has(one) || (one.isContentEditable && !viewOf(one))) continue;
+      known.add(one);
+      if (one.isContentEditable) setTimeout(() => one.isConnected && editor(one), 0); // once it has its text
+      else field(one);
+    }
+  }).observe(document, { childList: true, subtree: true });
+  document.addEventListener("focusin", ({ target }) => {
+    cursor = target.closest("[data-keep], .cm-content") ? target : null;
+  });
+  document.addEventListener("focusout", () =>
+    setTimeout(() => {
+      if (cursor?.isConnected && document.activeElement !== cursor) cursor = null; // left, and not taken away
+    }, 0),
+  );
+  document.addEventListener("pointerdown", () => {
+    if (!cursor?.isConnected) cursor = null;
+  });
 
   // --- the connection ---
   let cut = false, leaving = false;
@@ -63,6 +112,11 @@ window.bomi = (() => {
     sessionStorage.removeItem("bomi-cut");
     Quasar.Notify.create({ message: "Connected again. Nothing that you typed is lost.", type: "positive", position: "bottom" });
   };
+  const before = held(); // by an earlier page
+  const send = (keys) => {
+    const all = held(), left = keys.filter((key) => key in all).map((key) => ({ key, value: all[key] }));
+    if (left.length) emitEvent("bomi-held", left);
+  };
   const start = () => {
     if (!window.socket || !window.did_handshake || !document.getElementById("offline")) return setTimeout(start, 30);
     window.socket.on("disconnect", () => offline(true));
@@ -70,8 +124,9 @@ window.bomi = (() => {
       if (cut) offline(false), back();
     });
     back();
-    const left = Object.entries(held()).map(([key, value]) => ({ key, value }));
-    if (left.length) emitEvent("bomi-held", left);
+    send(Object.keys(before).filter((key) => !(key in typed)));
+    const early = Object.keys(typed); // the keys of a text that was typed before may have come in any order
+    setTimeout(() => send(early), 300);
   };
   addEventListener("load", () => setTimeout(start, 0));
   // A tab that is closed says so: nobody waits for it to come back.

@@ -5,6 +5,8 @@ window.bomiGrid = (() => {
   let from = null, to = null; // the corners of the block that is marked: { row, column }
   let dragging = false;
   let editing = false; // before the key that was pressed last
+  let waiting = []; // what changed in the table while a cell is typed into
+  let spot = null; // where the keys go, and what was typed there so far
 
   const columns = () => api.getAllDisplayedColumns().filter((column) => /^c\d+$/.test(column.getColId()));
   const place = (column) => columns().findIndex((one) => one.getColId() === column.getColId());
@@ -73,11 +75,55 @@ window.bomiGrid = (() => {
     const field = editing.column.getColId();
     const one = told(node, field, node.data[field] ?? "", event.target.value);
     bomi.hold(`cell/${one.number}/${one.column}`, one);
+    if (spot) spot.typed = one.text;
+  };
+  const began = (params) => {
+    spot = { api, node: params.node, columns: names(), name: params.colDef.context, typed: params.value ?? "" };
   };
   const left = (params) => {
+    if (spot) spot.typed = null;
+    setTimeout(catchUp, 0);
     if (params.valueChanged) return;
     const name = params.colDef.context;
     if (name !== undefined) bomi.drop(`cell/${params.data.number}/${name}`);
+  };
+
+  // --- what changes meanwhile ---
+  // Rows that come and go would end the typing, and the next key would go to another row: they wait until it is done.
+  const run = (id, method, values) => {
+    waiting.push(() => getElement(id)?.api[method](...values));
+    catchUp();
+  };
+  const catchUp = () => {
+    if (api && !api.isDestroyed() && api.getEditingCells().length) return;
+    const now = waiting;
+    waiting = [];
+    for (const one of now) one();
+  };
+  // A grid with other columns takes the place of this one: what was typed so far, and the keys, go on in it.
+  const goOn = () => {
+    if (!spot || spot.api === api) return;
+    const { node: old, columns: then, name, typed } = spot, row = seen(old.data, then), same = [];
+    spot = null;
+    api.forEachNodeAfterFilterAndSort((node) => {
+      const now = seen(node.data, names());
+      if (Object.keys(row).every((one) => one === name || !(one in now) || now[one] === row[one])) same.push(node);
+    });
+    const node = same.find((one) => one.data.number === old.data.number) ?? same[0];
+    const column = api.getColumns().find((one) => one.getColDef().context === name);
+    if (node && column) {
+      api.ensureNodeVisible(node);
+      api.setFocusedCell(node.rowIndex, column);
+      if (typed === null) return;
+      api.startEditingCell({ rowIndex: node.rowIndex, colKey: column });
+      const input = document.activeElement;
+      input.value = typed;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+      input.setSelectionRange(typed.length, typed.length);
+    } else if (typed !== null) {
+      const key = `cell/${old.data.number}/${name}`, value = bomi.held()[key];
+      if (value) emitEvent("bomi-held", [{ key, value }]);
+    }
   };
 
   // --- copy, paste, fill, clear ---
@@ -186,6 +232,8 @@ window.bomiGrid = (() => {
     else if (control && key === "y") does(() => emitEvent("bomi-redo"));
   };
   const focused = (params) => {
+    const node = params.column && api.getDisplayedRowAtIndex(params.rowIndex);
+    if (node) spot = { api, node, columns: names(), name: params.column.getColDef?.().context, typed: null };
     if (dragging || !params.column || (from && params.rowIndex === from.row && place(params.column) === from.column)) return;
     if (from) mark(null, null);
   };
@@ -199,6 +247,11 @@ window.bomiGrid = (() => {
     from = to = null;
     const box = document.querySelector(".grid");
     box.addEventListener("input", typing, true);
+    box.addEventListener("focusout", () =>
+      setTimeout(() => {
+        if (box.isConnected && !box.contains(document.activeElement)) spot = null; // left, and not taken away
+      }, 0),
+    );
     box.addEventListener("copy", (event) => {
       const text = api.getEditingCells().length ? null : texts();
       if (text === null) return;
@@ -240,6 +293,7 @@ window.bomiGrid = (() => {
     return isNaN(x) || isNaN(y) ? isNaN(x) - isNaN(y) || String(a).localeCompare(String(b)) : x - y;
   };
   // Columns as wide as their content; if that leaves room at the right, the last one takes it.
+  const drawn = (params) => (fit(params), setTimeout(goOn, 0));
   const fit = (params) => setTimeout(() => {
     if (params.api.isDestroyed()) return;
     const shown = params.api.getAllDisplayedColumns(), last = shown[shown.length - 1];
@@ -256,5 +310,5 @@ window.bomiGrid = (() => {
     api.setFocusedCell(node.rowIndex, field);
   };
   const finish = () => api && !api.isDestroyed() && api.stopEditing();
-  return { ready, typed, left, ours, pressed, focused, marked, byNumber, fit, find, finish };
+  return { ready, run, began, typed, left, ours, pressed, focused, marked, byNumber, drawn, find, finish };
 })();

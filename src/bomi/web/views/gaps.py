@@ -9,6 +9,7 @@ from nicegui import ui
 
 from bomi.campaign import Campaign
 from bomi.campaign.draft import enter
+from bomi.campaign.snapshot import Snapshot
 from bomi.errors import BomiError, TableError
 from bomi.impute.summary import meanings
 from bomi.space import Integer, Real, cells
@@ -17,7 +18,8 @@ from bomi.web import figures, saved_figures, theme
 from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.outside import offer, refused
-from bomi.web.views.result import BESIDE
+from bomi.web.views.result import beside
+from bomi.web.views.typed import keep
 from bomi.web.views.waiting import compute, needs
 
 if TYPE_CHECKING:
@@ -158,12 +160,10 @@ class GapsView(View):
 
     def beside(self, gap: Gap, campaign: Campaign) -> str:
         """What else the table says of its row: its outcome, and who did it when."""
-        sheet, place = self.session.snapshot.sheet, _place(self.session, gap.number)
+        sheet, place = self.session.snapshot.sheet, _place(self.session.snapshot, gap.number)
         if sheet is None or place < 0:
             return ""
-        names = [
-            name for name in (*campaign.outcomes, *BESIDE) if name in sheet.columns and name not in campaign.space.names
-        ]
+        names = [name for name in (*campaign.outcomes, *beside(sheet, campaign)) if name in sheet.columns]
         told = [(name, sheet.columns[name][place].strip()) for name in names]
         return ", ".join(f"{name} {text}" if name in campaign.outcomes else text for name, text in told if text)
 
@@ -205,9 +205,9 @@ class GapsView(View):
                 _wrong(typed, "type the value that was found")
                 return
             try:
-                enter(snapshot, _place(self.session, gap.number), {gap.parameter: text})
+                enter(snapshot, _place(snapshot, gap.number), {gap.parameter: text})
             except TableError as error:
-                wrong, beyond = refused(snapshot, _place(self.session, gap.number), {gap.parameter: text})
+                wrong, beyond = refused(snapshot, _place(snapshot, gap.number), {gap.parameter: text})
                 _wrong(typed, "; ".join(message for _, message in wrong) or str(error))
                 more.clear()
                 with more:
@@ -230,7 +230,7 @@ class GapsView(View):
                 typed = ui.input(label, value=kept or "").on("keydown.enter", write)  # type: ignore[assignment]
             typed.on_value_change(lambda event: self.session.type(key, str(event.value or "")))
             typed.props("outlined dense").style("flex: 1; min-width: 0")
-            typed.props["data-keep"] = key
+            keep(typed, self.session, key)
             typed.props["aria-label"] = f"{gap.parameter} of row {gap.number}, looked up or measured again"
             write_button = ui.button(icon="save", on_click=write).props("outline color=primary")
             write_button.props["aria-label"] = f"Save {gap.parameter} of row {gap.number}"
@@ -257,8 +257,8 @@ def _words(gap: Gap, campaign: Campaign) -> str:
     return text + "."
 
 
-def _place(session: Session, number: int) -> int:
-    sheet = session.snapshot.sheet
+def _place(snapshot: Snapshot, number: int) -> int:
+    sheet = snapshot.sheet
     return sheet.numbers.index(number) if sheet is not None and number in sheet.numbers else -1
 
 

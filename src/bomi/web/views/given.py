@@ -36,7 +36,7 @@ class Given:
             ).classes("soft small")
             self.place = theme.block("line")
             for name in shown:
-                self.add(name, typed.get(name))
+                self.add(name)
             left = [name for name in space.names if name not in shown]
             if left:
                 pick = ui.select(left, label="Another parameter is given").props("outlined dense")
@@ -48,24 +48,23 @@ class Given:
     def pick(self, name: object, pick: ui.select) -> None:
         """One more of many parameters."""
         if isinstance(name, str) and name not in self.fields:
-            self.add(name, None)
+            self.add(name)
             pick.set_options([one for one in pick.options if one != name], value=None)
 
-    def add(self, name: str, text: object) -> None:
+    def add(self, name: str) -> None:
         """The field of one parameter."""
         assert self.campaign is not None
+        parameter = self.campaign.space.parameters[name]
         with self.place:
-            field = value_field(name, self.campaign.space.parameters[name], lambda: None)
-        field.value = text or None
+            field = value_field(self.session, f"given/{name}", name, parameter, lambda: None)
         field.props["aria-label"] = f"{name}, given"
         field.on_value_change(lambda event: self.typed(name, field, event.value))
         self.fields[name] = field
 
     def typed(self, name: str, field: Any, value: object) -> None:
-        """What is typed is kept, for all tabs."""
+        """Another value: what was wrong with the one before is no longer said."""
         if value != self.refused.get(name):  # the browser may tell the same value once more
             field.error = None
-        self.session.desk.keep(f"given/{name}", str(value) if value not in (None, "") else None)
 
     def read(self) -> tuple[tuple[str, Known], ...] | None:
         """What is given, by name; None, with a message at its field, where a value cannot be."""

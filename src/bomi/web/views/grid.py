@@ -14,7 +14,9 @@ from bomi.campaign.snapshot import Snapshot
 from bomi.data.reading import read_exclude
 from bomi.errors import FileError
 from bomi.space import EXCLUDE, RESERVED, Integer, Parameter, Real
+from bomi.web import theme
 from bomi.web.desk import Session
+from bomi.web.figures import with_unit
 from bomi.web.views.outside import plain_problems
 
 # A name that starts with a colon would be run by the browser; so columns go by their place, and every key is ours.
@@ -72,14 +74,16 @@ class Grid:
             },
             ":getRowId": "params => params.data.key",
             ":onGridReady": "params => bomiGrid.ready(params)",
+            ":onCellEditingStarted": "params => bomiGrid.began(params)",
             ":onCellValueChanged": "params => bomiGrid.typed(params)",
             ":onCellEditingStopped": "params => bomiGrid.left(params)",
             ":onCellKeyDown": "params => bomiGrid.pressed(params)",
             ":onCellFocused": "params => bomiGrid.focused(params)",
-            ":onFirstDataRendered": "params => bomiGrid.fit(params)",
+            ":onFirstDataRendered": "params => bomiGrid.drawn(params)",
             "rowClassRules": {":excluded": "params => params.data.excluded"},
             "stopEditingWhenCellsLoseFocus": True,
             "tooltipShowDelay": 300,
+            "animateRows": False,  # on its way to its place, a row would be clicked for another
             "suppressFieldDotNotation": True,
             "enableCellTextSelection": False,
             "autoSizeStrategy": {"type": "fitCellContents"},
@@ -133,7 +137,7 @@ class Grid:
         return {
             "field": f"c{place}",
             "context": name,
-            "headerName": f"{title} ({unit})" if unit and unit not in title else title,
+            "headerName": with_unit(title, unit),
             "headerTooltip": about,
             "headerClass": " ".join([*classes, *(["objective"] if objective else [])]),
             "cellClass": " ".join(classes),
@@ -245,19 +249,23 @@ class Grid:
             gone = [{"key": key} for key in before if key not in now]
             if changed or added or gone:
                 transaction = {"update": changed, "add": [now[key] for key in added], "remove": gone}
-                self.element.run_grid_method("applyTransaction", transaction)
+                self.run("applyTransaction", transaction)
         else:  # a row came in between, or they stand in another order
-            self.element.run_grid_method("setGridOption", "rowData", list(now.values()))
+            self.run("setGridOption", "rowData", list(now.values()))
         if changed:
-            self.element.run_grid_method("refreshCells", {"force": True})
+            self.run("refreshCells", {"force": True})
         with self.element.props.suspend_updates():  # for a grid that is drawn anew; this one has them already
             self.element.options["rowData"] = list(now.values())
 
     def restore(self, keys: Sequence[str]) -> None:
         """Show again what these rows hold: the browser shows what was refused."""
         rows = [self.rows[key] for key in keys if key in self.rows]
-        self.element.run_grid_method("applyTransaction", {"update": rows})
-        self.element.run_grid_method("refreshCells", {"force": True})
+        self.run("applyTransaction", {"update": rows})
+        self.run("refreshCells", {"force": True})
+
+    def run(self, method: str, *values: Any) -> None:
+        """Run a method of the grid, once no cell of it is being typed into."""
+        ui.run_javascript(f"bomiGrid.run({self.element.id}, {method!r}, {theme.dumps(values)})")
 
     def place(self, key: str) -> int:
         """Where a row stands in the table as it is shown."""

@@ -233,6 +233,7 @@ class HomeView(View):
     def write(self, place: ui.element) -> None:
         """Compute the report, and offer it."""
         name = f"{self.session.snapshot.table.stem} report.html"
+        place.clear()
 
         def show(text: str) -> None:
             theme.button("Download the report", lambda: ui.download.content(text, name), icon="download", primary=True)

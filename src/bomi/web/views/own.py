@@ -15,21 +15,32 @@ from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Known
 from bomi.web import theme
 from bomi.web.desk import Session
+from bomi.web.figures import with_unit
+from bomi.web.views.typed import keep
 from bomi.web.views.waiting import there
 
 if TYPE_CHECKING:
     from bomi.workflow import Look
 
 
-def value_field(name: str, parameter: Parameter, entered: Callable[[], None]) -> ui.input | ui.select:
-    """Where a value of a parameter is typed, or chosen from a list."""
-    label = f"{name} ({parameter.unit})" if parameter.unit else name
+def value_field(
+    session: Session, key: str, name: str, parameter: Parameter, entered: Callable[[], None]
+) -> ui.input | ui.select:
+    """Where a value of a parameter is typed, or chosen from a list; it is kept for all tabs under a key."""
+    kept = str(session.desk.texts.get(key, ""))
+    made: ui.input | ui.select
     if isinstance(parameter, Real | Integer):
-        made = ui.input(f"{name}, {parameter.range_text}").props("outlined dense")
+        # The value is given here: to set it later would wipe what somebody types before the connection is there.
+        made = ui.input(f"{name}, {parameter.range_text}", value=kept).style("min-width: 190px")
         made.on("keydown.enter", entered)
-        return made.style("min-width: 190px")
-    made_of = [cells.text(value) for value in parameter.values]
-    return ui.select(made_of, label=label, clearable=True).props("outlined dense").style("min-width: 150px")
+        keep(made, session, key)
+    else:
+        label = with_unit(name, parameter.unit)
+        known = [cells.text(value) for value in parameter.values]
+        made = ui.select(known, label=label, clearable=True, value=kept if kept in known else None)
+        made.style("min-width: 150px")
+    made.on_value_change(lambda event: session.type(key, str(event.value or "")))
+    return made.props("outlined dense")
 
 
 class Own:
@@ -39,8 +50,9 @@ class Own:
         self.session, self.campaign = session, campaign
 
     def build(self) -> None:
-        """Draw it, folded."""
-        with ui.expansion("What if I run my own?", icon="science").classes("sheet own"):
+        """Draw it, folded unless something is typed."""
+        typed = bool(self.session.desk.kept("own/"))
+        with ui.expansion("What if I run my own?", icon="science", value=typed).classes("sheet own"):
             with theme.block("line"):
                 self.fields = {name: self.field(name) for name in self.campaign.space.names}
             with theme.block("line"):
@@ -50,7 +62,7 @@ class Own:
 
     def field(self, name: str) -> ui.input | ui.select:
         """Where a value is typed, or chosen from a list."""
-        return value_field(name, self.campaign.space.parameters[name], self.look)
+        return value_field(self.session, f"own/{name}", name, self.campaign.space.parameters[name], self.look)
 
     def setting(self) -> dict[str, Known]:
         """What is typed."""

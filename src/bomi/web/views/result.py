@@ -9,16 +9,19 @@ from nicegui import ui
 
 from bomi.campaign import Campaign
 from bomi.campaign.draft import enter
+from bomi.campaign.lexicon import DATE_NAME, LABEL_NAME, NOTE_NAME
+from bomi.campaign.sheet import Sheet
 from bomi.data.objectives import ERROR
 from bomi.data.observations import FAILED, Row
 from bomi.errors import BomiError, TableError
 from bomi.space import RESERVED, Integer, Real, cells
 from bomi.web import theme
 from bomi.web.desk import Session
+from bomi.web.figures import with_unit
 from bomi.web.views.outside import offer, refused
+from bomi.web.views.typed import keep
 
 AS_ASKED, OTHER, UNKNOWN = "as asked", "other value", "don't know"
-BESIDE = ("date", "operator", "note")  # columns that people keep beside the settings
 
 
 class ResultDialog:
@@ -46,7 +49,7 @@ class ResultDialog:
             theme.heading(title)
             with theme.block("line"):
                 for place_, one in enumerate(campaign.objectives):
-                    self.outcome(one.name, f"{one.name} ({one.unit})" if one.unit else one.name, first=not place_)
+                    self.outcome(one.name, with_unit(one.name, one.unit), first=not place_)
                     if self.column(one.name + ERROR) is not None:
                         self.outcome(one.name + ERROR, "its standard error, if known")
                 self.failed = ui.checkbox("It failed: there is no outcome", value=self.kept.get("failed") == "yes")
@@ -56,9 +59,8 @@ class ResultDialog:
                 for name in campaign.space.names:
                     self.parameter(name)
             with theme.block("line").style("width: 100%"):
-                for name in BESIDE:
-                    if self.column(name) is not None and name not in campaign.space.names:
-                        self.beside[name] = self.field(name, name, self.column(name) or "")
+                for name in beside(self.snapshot.sheet, campaign):
+                    self.beside[name] = self.field(name, name, self.column(name) or "")
             self.message = ui.element("div").style("width: 100%")
             with theme.block("line").style("justify-content: flex-end; width: 100%"):
                 theme.button("Cancel", self.leave)
@@ -75,7 +77,7 @@ class ResultDialog:
         """A field that keeps what is typed into it."""
         self.start[name] = value
         made = ui.input(label, value=str(self.kept.get(name, value))).props("outlined dense")
-        made.props["data-keep"] = self.key + name
+        keep(made, self.session, self.key + name)
         made.on_value_change(lambda event: self.keep(name, str(event.value or "")))
         return made.on("keydown.enter", self.save)
 
@@ -118,8 +120,8 @@ class ResultDialog:
                 other: Any = ui.select(known, label=name, value=kept if kept in known else None)
                 other.on_value_change(lambda event: self.keep(f"other.{name}", str(event.value or "")))
             else:
-                unit = f" ({parameter.unit})" if parameter.unit else ""
-                other = self.field(f"other.{name}", name + unit, value).props('placeholder="165 or 165±5"')
+                label = with_unit(name, parameter.unit)
+                other = self.field(f"other.{name}", label, value).props('placeholder="165 or 165±5"')
             self.others[name] = other.props("outlined dense").style("width: 190px")
 
     def changed(self) -> None:
@@ -204,6 +206,14 @@ class ResultDialog:
         with self.message, theme.note(text, bad=True):
             if beyond:
                 offer(self.session, again)
+
+
+def beside(sheet: Sheet | None, campaign: Campaign) -> list[str]:
+    """The columns that people keep beside the settings: the date, who did it, on which lot, notes."""
+    taken = {*campaign.space.names, *campaign.outcomes, campaign.id_column}
+    names = [name for name in (sheet.columns if sheet is not None else ()) if name not in taken]
+    kinds = (DATE_NAME, LABEL_NAME, NOTE_NAME)
+    return list(dict.fromkeys(name for kind in kinds for name in names if kind.fullmatch(name.strip())))
 
 
 def compared(session: Session, campaign: Campaign, row: Row, texts: Mapping[str, str]) -> str:

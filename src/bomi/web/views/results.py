@@ -12,7 +12,8 @@ from bomi.data.observations import Row
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.views.result import BESIDE, compared
+from bomi.web.views.result import beside, compared
+from bomi.web.views.typed import keep
 
 
 class ResultsDialog:
@@ -24,7 +25,7 @@ class ResultsDialog:
         self.fields: dict[tuple[int, str], ui.input] = {}
         self.keys: dict[int, str] = {place: f"result/{row.id or number}/" for place, number, row in rows}
         columns = self.snapshot.sheet.columns if self.snapshot.sheet else {}
-        self.names = [*campaign.outcomes, *(name for name in BESIDE if name in columns)]
+        self.names = [*campaign.outcomes, *beside(self.snapshot.sheet, campaign)]
         with session.stage:
             box = ui.dialog(value=True).props("persistent no-shake")
         with box as self.dialog, ui.card().style("width: 900px; max-width: 96vw; gap: 14px"):
@@ -55,7 +56,7 @@ class ResultsDialog:
                     now = columns[name][place]
                     made = ui.input(value=str(self.session.desk.texts.get(key, now))).props("outlined dense")
                     made.props["aria-label"] = f"{name} of {called}"
-                    made.props["data-keep"] = key
+                    keep(made, self.session, key)
                     made.on_value_change(
                         lambda event, key=key, now=now: self.session.type(key, str(event.value or ""), before=now)
                     )

@@ -18,6 +18,7 @@ from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.setup_body import FormBody
 from bomi.web.views.setup_form import Form, FormError, document_of, form_of, fresh, read_setup, version
+from bomi.web.views.typed import keep
 from bomi.web.views.versions import offer_versions
 
 KEY = "setup"  # under which it is kept while it is not saved
@@ -156,7 +157,7 @@ class SetupView(View):
             if self.as_text:
                 self.text_editor()
             else:
-                self.body = FormBody(self.session.snapshot, self.document, self.form, self.changed, self.draw)
+                self.body = FormBody(self.session, self.document, self.form, self.changed, self.draw)
                 self.body.build()
 
     def switch(self, as_text: bool) -> None:
@@ -193,6 +194,7 @@ class SetupView(View):
                 self.changed("setup/text", text)
 
         editor = ui.codemirror(str(self.state["text"]), language="TOML", on_change=lambda event: put(event.value))
+        keep(editor, self.session, "setup/text")
         editor.style("height: 60vh; border: 1px solid var(--line); border-radius: 10px; overflow: hidden; width: 100%")
         ui.run_javascript(
             "setTimeout(() => document.querySelector('.cm-content')?.setAttribute('aria-label', 'campaign.toml'), 300)"

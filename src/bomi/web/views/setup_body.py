@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from nicegui import ui
 
 from bomi.campaign import CampaignError, guess
-from bomi.campaign.snapshot import Snapshot
+from bomi.campaign.roles import KEPT
 from bomi.campaign.toml import read_document
 from bomi.errors import BomiError
 from bomi.names import DEFAULT, METHOD_NAMES
-from bomi.space import RESERVED
+from bomi.space import RESERVED, cells
 from bomi.web import theme
+from bomi.web.desk import Session
 from bomi.web.views.setup_fields import ConstraintPart, OutcomePart, ParameterPart, Part
 from bomi.web.views.setup_form import (
     KNOWN,
     LISTED,
+    ORDER,
     Form,
     FormError,
     constraint,
     field_at,
     new_key,
+    number,
     outcome,
     parameter,
 )
 
+_TWO = "grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr))"
 OPEN = 30  # parameters up to which the fields of each are shown
 
 
@@ -35,13 +40,14 @@ class FormBody:
 
     def __init__(
         self,
-        snapshot: Snapshot,
+        session: Session,
         document: Mapping[str, Any],
         form: Form,
         changed: Callable[[str, Any], None],
         redraw: Callable[[], None],
     ) -> None:
-        self.snapshot = snapshot
+        self.session = session
+        self.snapshot = session.snapshot
         self.document = document
         self.form = form
         self.changed = changed
@@ -64,6 +70,7 @@ class FormBody:
                 self.draw_parameter(key, few)
         with theme.block("line"):
             theme.button("Add a parameter", self.add_parameter, icon="add")
+        self.others()
         theme.heading("Constraints")
         ui.label(
             "What every setting must keep: a sum of parameters, each in its own unit and times its coefficient. "
@@ -73,17 +80,20 @@ class FormBody:
             self.draw_constraint(place, key)
         with theme.block("line"):
             theme.button("Add a constraint", self.add_constraint, icon="add")
+        self.draw_conditions()
         self.draw_rest()
 
     def draw_outcome(self, key: str) -> None:
         """The line of one outcome."""
-        part = OutcomePart(f"form/outcomes/{key}", self.form["outcomes"][key], self.changed, self.columns())
+        part = OutcomePart(
+            self.session, f"form/outcomes/{key}", self.form["outcomes"][key], self.changed, self.columns()
+        )
         self.parts["outcomes", key] = part.build(lambda: self.take_out("outcomes", key))
 
     def draw_parameter(self, key: str, open_: bool) -> None:
         """The line of one parameter: its fields, or of many just what they say, until somebody wants to change it."""
         texts = self.form["parameters"][key]
-        part = ParameterPart(f"form/parameters/{key}", texts, self.changed, self.columns())
+        part = ParameterPart(self.session, f"form/parameters/{key}", texts, self.changed, self.columns())
         if open_:
             self.parts["parameters", key] = part.build(lambda: self.take_out("parameters", key))
             return
@@ -104,7 +114,7 @@ class FormBody:
 
     def draw_constraint(self, place: int, key: str) -> None:
         """The card of one constraint."""
-        part = ConstraintPart(f"form/constraints/{key}", self.form["constraints"][key], self.changed)
+        part = ConstraintPart(self.session, f"form/constraints/{key}", self.form["constraints"][key], self.changed)
         self.parts["constraints", key] = part.build(place, self.form, lambda: self.take_out("constraints", key))
 
     def checklist(self) -> None:
@@ -123,6 +133,33 @@ class FormBody:
                     box.on_value_change(lambda event, name=name: self.tick(name, bool(event.value)))
             theme.button("Show their fields", self.redraw).props("flat")
 
+    def others(self) -> None:
+        """The columns that are neither varied nor wanted, and why; each can be made a parameter."""
+        taken = {one["name"] for part in ("outcomes", "parameters") for one in self.form[part].values()}
+        names = [name for name in self.columns() if name and name not in taken and not name.startswith(RESERVED)]
+        if not names or self.snapshot.sheet is None or len(self.columns()) >= LISTED:
+            return
+        try:
+            why = {one.name: one.why for one in guess(self.snapshot.sheet).columns}
+        except BomiError:
+            why = {}
+        title = f"{theme.count(len(names), 'other column')} of the table"
+        with ui.expansion(title, icon="view_column", value=self.snapshot.toml is None):
+            for name in names:
+                with theme.block("line between").style("flex-wrap: nowrap; padding: 4px 0"):
+                    said = why.get(name, "").removeprefix(KEPT).replace("; --parameters names it", "")
+                    with theme.block("stack tight").style("gap: 0"):
+                        ui.label(name).style("font-weight: 500")
+                        ui.label(said).classes("soft small")
+                    button = theme.button("It may vary", partial(self.vary, name)).props("flat dense", remove="outline")
+                    button.props["aria-label"] = f"{name} may vary"
+
+    def vary(self, name: str) -> None:
+        """A column that may vary."""
+        parameters = self.form["parameters"]
+        parameters[new_key(parameters, "p")] = parameter(name, self.guessed(name))
+        self.redrawn()
+
     def tick(self, name: str, wanted: bool) -> None:
         """A column may vary, or not."""
         parameters = self.form["parameters"]
@@ -139,15 +176,37 @@ class FormBody:
         try:
             text = guess(sheet, parameters=[name]).text() if sheet is not None else ""
             found = read_document(self.snapshot.campaign_path, text.encode())
-        except BomiError:
-            found = {}
+        except BomiError:  # by its name it is none; who asks for it knows better
+            texts = [text.strip() for text in (sheet.columns[name] if sheet else ()) if not cells.is_unknown(text)]
+            words = list(dict.fromkeys(text for text in texts if isinstance(number(text), str)))
+            return {"values": words} if 0 < len(words) <= OPEN else {"range": ["", ""]}
         return dict(found.get("parameters", {}).get(name, {"range": ["", ""]}))
+
+    def draw_conditions(self) -> None:
+        """The columns of groups, and the time."""
+        self.form.setdefault("groups", [])  # what was kept by an older version lacks them
+        self.form.setdefault("drift", "")
+        taken = {one["name"] for part in ("outcomes", "parameters") for one in self.form[part].values()}
+        groups, drift = self.form["groups"], self.form["drift"]
+        free = [name for name in self.columns() if name not in taken and not name.startswith(RESERVED)]
+        theme.heading("Groups and drift")
+        ui.label(
+            "What nobody sets, and what moves the outcomes of many rows alike: each day, lot or operator has an offset "
+            "that is learned, and outcomes may change slowly with the time."
+        ).classes("lead small")
+        with theme.sheet(), theme.block("form").style(_TWO):
+            options = list(dict.fromkeys([*free, *groups]))
+            made = ui.select(options, label="Columns of groups", value=list(groups), multiple=True)
+            made.props("use-chips outlined dense options-dense").style("width: 100%")
+            made.on_value_change(lambda event: self.put("groups", [str(name) for name in event.value or []]))
+            times = {name: f"along {name}" for name in (*free, drift) if name}
+            self.choice("drift", "Slow drift", {"": "none", **times, ORDER: "along the order of the rows"})
 
     def draw_rest(self) -> None:
         """The method, and what the form does not know."""
         with theme.sheet():
             theme.heading("Method")
-            with theme.block("form").style("grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr))"):
+            with theme.block("form").style(_TWO):
                 options = {"": f"{DEFAULT} (the default)", **{name: name for name in METHOD_NAMES if name != DEFAULT}}
                 self.choice("method", "How gaps are dealt with", options)
                 kept = {"error": "are an error", "keep": "are used; suggestions stay inside"}
@@ -164,13 +223,13 @@ class FormBody:
         """One of several, for the whole campaign."""
         value = self.form[name]
         made = ui.select(dict(options), label=label, value=value if value in options else None)
-
-        def put(text: str) -> None:
-            self.form[name] = text
-            self.changed("", None)
-
-        made.on_value_change(lambda event: put(str(event.value or "")))
+        made.on_value_change(lambda event: self.put(name, str(event.value or "")))
         made.props("outlined dense options-dense").style("width: 100%")
+
+    def put(self, name: str, value: Any) -> None:
+        """Another choice for the whole campaign."""
+        self.form[name] = value
+        self.changed("", None)
 
     def columns(self) -> list[str]:
         """The columns of the table."""

@@ -10,7 +10,9 @@ from nicegui import ui
 from bomi.campaign.document import TYPES, constraint_of
 from bomi.errors import BomiError
 from bomi.web import theme
+from bomi.web.desk import Session
 from bomi.web.views.setup_form import Form, constraint_document, is_numeric, is_range, term_name
+from bomi.web.views.typed import keep
 
 KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
 GOALS = {"maximize": "maximize", "minimize": "minimize", "target": "reach a value"}
@@ -25,8 +27,14 @@ class Part:
     """The fields of one part of the form, each bound to its text, with a place for what is wrong with it."""
 
     def __init__(
-        self, path: str, texts: dict[str, Any], changed: Callable[[str, Any], None], columns: Sequence[str] = ()
+        self,
+        session: Session,
+        path: str,
+        texts: dict[str, Any],
+        changed: Callable[[str, Any], None],
+        columns: Sequence[str] = (),
     ) -> None:
+        self.session = session
         self.path = path  # of its texts in the form
         self.texts = texts
         self.changed = changed
@@ -40,7 +48,7 @@ class Part:
         known = self.columns if suggest else None
         made = ui.input(label, value=str(self.texts[name]), placeholder=hint, autocomplete=known)
         made.props("outlined dense hide-bottom-space")
-        made.props["data-keep"] = f"setup/{self.path}/{name}"
+        keep(made, self.session, f"setup/{self.path}/{name}")
         self.fields[name] = made.on_value_change(lambda event: self.put(name, str(event.value or "")))
         return made.style("width: 100%")
 
@@ -200,7 +208,7 @@ class ConstraintPart(Part):
         with self.place:
             made = ui.input(term_name(key, self.form), value=terms.get(key, ""), placeholder="0")
         made.props("outlined dense hide-bottom-space").style("width: 100%")
-        made.props["data-keep"] = f"setup/{self.path}/terms/{key}"
+        keep(made, self.session, f"setup/{self.path}/terms/{key}")
 
         def put(text: str) -> None:
             terms[key] = text

@@ -5,6 +5,8 @@ A form is a mapping that JSON can hold, so that it can be kept while it is not s
     outcomes     {key: {name, was, goal, target, unit, low, high}}
     parameters   {key: {name, was, kind, low, high, values, scale, step, unit}}
     constraints  {key: {what, kind, low, high, terms: {parameter's key or name: coefficient or power}, was}}
+    groups       [column]
+    drift        "" for none, ORDER for the order of the rows, or the column of the time
     method, outside
 """
 
@@ -26,7 +28,8 @@ from bomi.space import cells
 
 Form = dict[str, Any]
 LISTED = 50  # columns from which they are ticked in a list, and nothing is guessed
-KNOWN = ("objective", "objectives", "parameters", "constraints", "method", "out_of_bounds")
+KNOWN = ("objective", "objectives", "parameters", "constraints", "groups", "drift", "method", "out_of_bounds")
+ORDER = "\n"  # no column is called so
 _OF_OUTCOME = {"name", "goal", "target", "unit", "range"}
 _OURS = {"range", "type", "step", "scale", "values", "unit"}
 
@@ -102,8 +105,19 @@ def form_of(document: Mapping[str, Any]) -> Form:
             f"c{place}": constraint(spec if isinstance(spec, Mapping) else {}, keys, place)
             for place, spec in enumerate(listed if isinstance(listed, list) else [])
         },
+        **conditions(document),
         "method": method if isinstance(method, str) else "",
         "outside": document.get("out_of_bounds", "error"),
+    }
+
+
+def conditions(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of the groups, and that of the time."""
+    columns = _section(document, "groups").get("columns", [])
+    time = _section(document, "drift").get("column", ORDER) if "drift" in document else ""
+    return {
+        "groups": [str(name) for name in (columns if isinstance(columns, list) else [columns])],
+        "drift": str(time),
     }
 
 
@@ -183,6 +197,10 @@ def document_of(form: Form, before: Mapping[str, Any]) -> dict[str, Any]:
         made["constraints"] = [constraint_document(one, form, listed) for one in form["constraints"].values()]
     else:  # the library says what it should be
         made["constraints"] = listed
+    if groups := form.get("groups"):  # what was kept by an older version lacks them
+        made["groups"] = {"columns": list(groups)}
+    if drift := form.get("drift"):
+        made["drift"] = {} if drift == ORDER else {"column": drift}
     if form["method"]:
         made["method"] = {"name": form["method"]}
     made["out_of_bounds"] = form["outside"] or "error"

@@ -15,6 +15,7 @@ from bomi.web.views.outside import outside, use_outside
 from bomi.web.worker import StoppedError
 
 _LATEST: WeakKeyDictionary[ui.element, object] = WeakKeyDictionary()  # what was asked for last in each place
+_ABOVE: WeakKeyDictionary[ui.element, ui.element] = WeakKeyDictionary()  # where each place tells how far it is
 
 
 def there(element: ui.element) -> bool:
@@ -33,7 +34,10 @@ def compute(
     show: Callable[[Any], None],
     again: Callable[[], None],
 ) -> None:
-    """Run a job with its progress in a place of the page, then show its result there; an error leaves the page."""
+    """Run a job with its progress in a place of the page, then show its result there; an error leaves the page.
+
+    What the place shows already stays below until there is something newer: somebody may be typing there.
+    """
     done = None if arguments else session.desk.computing.computed(session.snapshot, job)
     if done is not None:
         place.clear()
@@ -50,9 +54,8 @@ def compute(
             result = await session.compute(job, *arguments)
         except BomiError as error:
             if latest():
-                place.clear()
                 stopped = isinstance(error, StoppedError) and error.wanted
-                with place, theme.note("Stopped." if stopped else str(error), bad=not stopped):
+                with above(place), theme.note("Stopped." if stopped else str(error), bad=not stopped):
                     theme.button("Try again", again)
             return
         if latest():
@@ -62,15 +65,24 @@ def compute(
 
     def stop() -> None:
         _LATEST[place] = object()
-        place.clear()
-        with place, theme.note("Stopped."):
+        with above(place), theme.note("Stopped."):
             theme.button("Try again", again)
         session.desk.computing.leave(session, job)
 
-    place.clear()
-    with place:
+    with above(place):
         progress(session, job, stop)
     background_tasks.create(run())
+
+
+def above(place: ui.element) -> ui.element:
+    """An empty element above what a place shows."""
+    found = _ABOVE.get(place)
+    if found is None or found.is_deleted:
+        with place:
+            found = _ABOVE[place] = ui.element("div").classes("stack")
+        found.move(target_index=0)
+    found.clear()
+    return found
 
 
 def progress(session: Session, job: str, stop: Callable[[], None]) -> None:

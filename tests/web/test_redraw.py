@@ -1,0 +1,211 @@
+"""Typing goes on while a view is drawn anew: files change outside, results come in, other tabs are at work."""
+
+import re
+
+import pytest
+
+from bomi.campaign.kept import kept_path
+from bomi.web.desk import Desk, Session
+
+from .driving import button, cell, go, idle, only, rows, told
+from .test_losses import wait_kept
+
+
+def change(lab, edit):
+    """Somebody changes the lines of the table in another program."""
+    lines = lab.read_text(encoding="utf-8").splitlines()
+    edit(lines)
+    lab.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def come_before(lab):
+    change(lab, lambda lines: lines.insert(1, "H99,2023-01-01,170,3,15,oil,300,Zed,"))
+
+
+def go_before(lab):
+    change(lab, lambda lines: lines.pop(2))
+
+
+def get_a_column(lab):
+    def widen(lines):
+        lines[:] = [lines[0] + ",extra", *(line + ",1" for line in lines[1:])]
+
+    change(lab, widen)
+
+
+def set_up_anew(lab):
+    path = lab.parent / "campaign.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("240", "250"), encoding="utf-8")
+
+
+@pytest.mark.parametrize("meanwhile", [come_before, go_before, get_a_column, set_up_anew])
+def test_a_cell_is_typed_to_its_end_whatever_happens_to_the_table(lab, served, tab, meanwhile):
+    page = tab(served(lab).address)
+    before = [row["operator"] for row in rows(lab)]
+    cell(page, 3, 7).dblclick()
+    cell(page, 3, 7).locator("input").wait_for()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Do")
+    meanwhile(lab)
+    told(page, "The files were changed outside")
+    page.wait_for_timeout(300)  # rows and columns have come
+    page.keyboard.type("ra")
+    page.keyboard.press("Enter")
+    button(page, "Save 1 change").click()
+    told(page, "Saved; the version before")
+    now = {row["id"]: row["operator"] for row in rows(lab) if row["id"] != "H99"}
+    assert now.pop("H04") == "Dora"
+    assert [now[key] for key in sorted(now)] == [before[int(key[1:]) - 1] for key in sorted(now)]
+
+
+def test_a_cell_whose_row_goes_while_it_is_typed_says_so_and_harms_no_other(lab, served, tab):
+    page = tab(served(lab).address)
+    cell(page, 3, 7).dblclick()
+    cell(page, 3, 7).locator("input").fill("Do")
+    change(lab, lambda lines: lines.pop(4))
+    told(page, "The files were changed outside")
+    page.keyboard.type("ra")
+    page.keyboard.press("Enter")
+    told(page, "'Dora' was not kept: its row is gone")
+    page.locator('.ag-row[row-index="3"] [col-id="c0"]', has_text="H05").wait_for()
+    assert button(page, "Save").is_hidden()
+
+
+def test_rows_do_not_travel_to_their_place(lab, served, tab):
+    """On its way, a row would be clicked for another: after a save, the first one came through the middle."""
+    page = tab(served(lab).address)
+    cell(page, 0, 7).wait_for()
+    assert page.locator(".ag-row-no-animation").count() > 0
+    assert page.locator(".ag-row-animation").count() == 0
+
+
+def test_gaps_are_typed_into_while_the_table_is_learned_anew(lab, served, tab):
+    page = tab(served(lab).at("gaps"), "Gaps")
+    only(page, "temperature")
+    field = page.get_by_label("temperature of row 4, looked up or measured again")
+    field.click()
+    page.keyboard.type("1")
+    change(lab, lambda lines: lines.append("H41,2023-09-01,170,3,15,oil,300,Zed,"))
+    told(page, "The files were changed outside")
+    page.keyboard.type("6")
+    idle(page)
+    page.keyboard.type("5")
+    assert field.input_value() == "165"
+    assert {title.inner_text() for title in page.locator(".cards h2").all()} == {"temperature"}
+    # The card of the version before can be saved, too.
+    change(lab, lambda lines: lines.insert(1, "H42,2023-09-02,160,3,15,oil,310,Zed,"))
+    told(page, "The files were changed outside")
+    page.keyboard.press("Enter")
+    told(page, "is 165 now")
+    assert {row["id"]: row["temperature"] for row in rows(lab)}["H03"] == "165"
+
+
+class Wire:
+    """The connection of a tab, on which either direction can be held back."""
+
+    def __init__(self, page):
+        self.held = {"in": None, "out": None}
+        page.route_web_socket(re.compile("socket.io"), self.lay)
+
+    def lay(self, near):
+        far = near.connect_to_server()
+        self.ends = {"in": near, "out": far}
+        near.on_message(lambda message: self.carry("out", message))
+        far.on_message(lambda message: self.carry("in", message))
+
+    def carry(self, way, message):
+        if self.held[way] is not None:
+            self.held[way].append(message)
+        else:
+            self.ends[way].send(message)
+
+    def hold(self, way):
+        self.held[way] = []
+
+    def release(self, way):
+        held, self.held[way] = self.held[way], None
+        for message in held:
+            self.ends[way].send(message)
+
+
+@pytest.fixture
+def slow_tab(profile):
+    """A tab with its wire."""
+    page = profile.new_page()
+    yield page, Wire(page)
+    page.evaluate("localStorage.clear()")
+    page.close()
+
+
+def test_what_is_typed_before_the_connection_is_there_stays(lab, served, slow_tab):
+    path = lab.parent / "campaign.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("[parameters.cooling]", '[parameters.cooling]\nrole = "measured"'), encoding="utf-8")
+    page, wire = slow_tab
+    server = served(lab)
+    page.goto(server.at("suggest"))
+    field = page.get_by_label("cooling, given")
+    wire.hold("in")
+    field.fill("12")
+    wire.release("in")
+    page.get_by_text("What if I run my own?").click()
+    page.get_by_label("time, [0.5, 100]").fill("7")
+    wait_kept(page, kept_path(lab), '"own/time": "7"')
+    assert field.input_value() == "12"
+    # Both are there in every view of this table that is opened later.
+    go(page, "Data")
+    go(page, "Suggest")
+    assert page.get_by_label("cooling, given").input_value() == "12"
+    assert page.get_by_label("time, [0.5, 100]").input_value() == "7"
+
+
+def test_keys_that_are_on_their_way_while_the_set_up_is_drawn_anew_arrive(lab, served, slow_tab):
+    page, wire = slow_tab
+    page.goto(served(lab).at("setup"))
+    field = page.get_by_label("To", exact=True).first
+    field.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("25")
+    wait_kept(page, kept_path(lab), '"high": "25"')
+    wire.hold("out")
+    page.keyboard.type("0")
+    set_up_anew(lab)
+    page.get_by_text("was changed outside since you typed this").wait_for()
+    wire.release("out")
+    page.keyboard.type("1")
+    assert field.input_value() == "2501"
+    wait_kept(page, kept_path(lab), '"high": "2501"')
+    # The text, too.
+    page.reload()
+    page.get_by_role("button", name="Text").click()
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("# our")
+    wait_kept(page, kept_path(lab), "# our")
+    wire.hold("out")
+    page.keyboard.type(" own")
+    path = lab.parent / "campaign.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("250", "260"), encoding="utf-8")
+    told(page, "The files were changed outside")
+    page.wait_for_timeout(500)  # the editor is loaded
+    wire.release("out")
+    page.keyboard.type(" words")
+    wait_kept(page, kept_path(lab), "# our own words")
+
+
+def test_what_is_saved_is_not_held_any_more(lab):
+    """Else a reload would bring it back as something that was typed and not saved."""
+    desk = Desk(lab)
+    session = Session(desk)
+    dropped = []
+    session.on_safe = dropped.append
+    session.type("gap/H01/temperature", "150")
+    session.type("gap/H03/temperature", "16")
+    desk.keep("gap/H01/temperature", None)
+    assert dropped == [{"gap/H01/temperature": "150"}]
+    session.received("setup/form/parameters/0/unit", "mm")
+    desk.keep("setup", {"form": {}})
+    desk.keep("setup", None)
+    assert dropped[1:] == [{"setup/form/parameters/0/unit": "mm"}]
+    desk.write_down()
+    assert dropped[2:] == [{"gap/H03/temperature": "16"}]
