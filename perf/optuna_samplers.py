@@ -1,6 +1,6 @@
-"""BomiSampler beside Optuna's own TPE and GP samplers: plain, mixed and constrained problems, with gaps and without.
+"""BomiSampler beside Optuna's TPE and GP samplers: plain, mixed, conditional and constrained problems, gaps or none.
 
-    python perf/optuna_samplers.py --out r.jsonl                        # 10 seeds x 6 problems, 30 trials each
+    python perf/optuna_samplers.py --out r.jsonl                        # 10 seeds x 7 problems, 30 trials each
     python perf/optuna_samplers.py --out r.jsonl --repeats 2 --only mixed
 
 With gaps, one input of every third trial is not what was asked, and nobody knows what it was; only bomi can be told so.
@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import optuna
 import sweeps
+from optuna.distributions import FloatDistribution
 from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.trial import Trial
 from sweeps import Record
@@ -34,7 +35,7 @@ from bomi.integrations.optuna import BomiSampler, record_actual
 Setting = dict[str, float | str]
 SAMPLERS: dict[str, Callable[[int], BaseSampler]] = {
     "bomi": lambda seed: BomiSampler(seed=seed),
-    "tpe": lambda seed: TPESampler(seed=seed, multivariate=True),
+    "tpe": lambda seed: TPESampler(seed=seed, multivariate=True, group=True),
     "gp": lambda seed: GPSampler(seed=seed),
 }
 
@@ -43,10 +44,19 @@ SAMPLERS: dict[str, Callable[[int], BaseSampler]] = {
 class Problem:
     """A function to maximize, with 0 as its best feasible value."""
 
-    names: tuple[str, ...]  # of the numbers, from 0 to 1
+    suggest: Callable[[Trial], Setting]
     value: Callable[[Setting], float]
-    categories: tuple[str, ...] = ()
     limits: Callable[[Setting], Sequence[float]] = lambda setting: ()  # each is kept at or below 0
+
+
+def numbers(names: Sequence[str], categories: Sequence[str] = ()) -> Callable[[Trial], Setting]:
+    """Suggests numbers from 0 to 1 and, if there are categories, one of them."""
+
+    def suggest(trial: Trial) -> Setting:
+        setting: Setting = {name: trial.suggest_float(name, 0, 1) for name in names}
+        return {**setting, "kind": trial.suggest_categorical("kind", categories)} if categories else setting
+
+    return suggest
 
 
 def branin(x: Setting) -> float:
@@ -64,6 +74,23 @@ def second_best(x: Setting) -> float:
     height, width, at = {"a": (0.0, 0.12, 0.2), "b": (-0.2, 0.4, 0.7), "c": (-0.9, 0.3, 0.5)}[str(x["kind"])]
     far = sum((float(x[name]) - at) ** 2 for name in ("x", "y"))
     return height - 1 + math.exp(-far / (2 * width * width))
+
+
+def branches(trial: Trial) -> Setting:
+    """A binary tree: each choice decides what else there is to choose."""
+    side = trial.suggest_categorical("side", ("left", "right"))
+    turn = trial.suggest_categorical(f"turn {side}", ("left", "right"))
+    leaf, branch = f"x {side} {turn}", f"y {side}"
+    numbers = {leaf: trial.suggest_float(leaf, -1, 1), branch: trial.suggest_float(branch, 0, 1)}
+    return {"side": side, f"turn {side}": turn, **numbers}
+
+
+def tree(x: Setting) -> float:
+    """Jenatton et al. (2017): a parabola in each leaf, and a slope for each side; no leaf is far behind the best."""
+    side = x["side"]
+    turn = x[f"turn {side}"]
+    behind = 0.2 * (side == "right") + 0.1 * (turn == "right")
+    return -(float(x[f"x {side} {turn}"]) ** 2 + float(x[f"y {side}"]) + behind)
 
 
 def bands(x: Setting) -> float:
@@ -119,12 +146,13 @@ def ball_limits(x: Setting) -> tuple[float]:
 
 
 PROBLEMS = {
-    "branin": Problem(("x", "y"), branin),
-    "hartmann": Problem(("x", "y", "z"), hartmann3),
-    "mixed": Problem(("x", "y"), second_best, categories=("a", "b", "c")),
-    "constrained": Problem(("x", "y"), bands, limits=bands_limits),
-    "constrained twice": Problem(("x", "y"), corner, limits=corner_limits),
-    "constrained, 6": Problem(tuple("uvwxyz"), hartmann6, limits=ball_limits),
+    "branin": Problem(numbers("xy"), branin),
+    "hartmann": Problem(numbers("xyz"), hartmann3),
+    "mixed": Problem(numbers("xy", ("a", "b", "c")), second_best),
+    "conditional": Problem(branches, tree),
+    "constrained": Problem(numbers("xy"), bands, bands_limits),
+    "constrained twice": Problem(numbers("xy"), corner, corner_limits),
+    "constrained, 6": Problem(numbers("uvwxyz"), hartmann6, ball_limits),
 }
 
 
@@ -146,15 +174,15 @@ def study(run: Run) -> Record:
     merits, kinds = [], []
 
     def objective(trial: Trial) -> float:
-        setting: Setting = {name: trial.suggest_float(name, 0, 1) for name in problem.names}
-        if problem.categories:
-            setting["kind"] = trial.suggest_categorical("kind", problem.categories)
+        setting = problem.suggest(trial)
         feasible = all(limit <= 0 for limit in problem.limits(setting))
         merits.append(problem.value(setting) if feasible else -math.inf)
-        kinds.append(setting.get("kind"))
+        kinds.append(", ".join(value for value in setting.values() if isinstance(value, str)))
         if run.gaps and trial.number % 3 == 2:
-            name = str(rng.choice(problem.names))
-            setting[name] = float(rng.random())
+            name = str(rng.choice([name for name, value in setting.items() if not isinstance(value, str)]))
+            kind = trial.distributions[name]
+            assert isinstance(kind, FloatDistribution)
+            setting[name] = float(rng.uniform(kind.low, kind.high))
             if isinstance(sampler, BomiSampler):
                 record_actual(trial, {name: None})
         for place, limit in enumerate(problem.limits(setting)):

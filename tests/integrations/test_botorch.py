@@ -17,11 +17,13 @@ from botorch.acquisition import (
 )
 from botorch.acquisition.max_value_entropy_search import qLowerBoundMaxValueEntropy, qMaxValueEntropy
 from botorch.acquisition.objective import ScalarizedPosteriorTransform
+from botorch.acquisition.predictive_entropy_search import qPredictiveEntropySearch
 from botorch.acquisition.thompson_sampling import PathwiseThompsonSampling
 from botorch.generation import MaxPosteriorSampling
 from botorch.models import SingleTaskGP
 from botorch.optim import optimize_acqf
 from botorch.sampling import IIDNormalSampler, SobolQMCNormalSampler
+from botorch.sampling.pathwise import draw_kernel_feature_paths
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.means import ZeroMean
 from torch import Size
@@ -421,10 +423,12 @@ def test_the_lower_bound_of_entropy_search_works(model):
     ("use", "instead"),
     [
         (lambda model: qMaxValueEntropy(model, points(64))(points(3, 1)), "qLowerBoundMaxValueEntropy"),
+        (lambda model: qPredictiveEntropySearch(model, points(4)), "qLowerBoundMaxValueEntropy"),
         (lambda model: PathwiseThompsonSampling(model)(points(3, 1)), "MaxPosteriorSampling"),
+        (lambda model: draw_kernel_feature_paths(model, torch.Size([2])), "MaxPosteriorSampling"),
         (lambda model: model.posterior(points(3, 2)).mvn, "mean and variance or samples"),
     ],
-    ids=["qMES", "pathwise", "mvn"],
+    ids=["qMES", "qPES", "pathwise", "prior paths", "mvn"],
 )
 def test_what_a_mixture_cannot_do_says_what_can(model, use, instead):
     with pytest.raises(MethodError, match=instead):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401  (without it there is none)
 from sklearn.impute import IterativeImputer, SimpleImputer
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -101,6 +101,23 @@ def test_it_is_part_of_a_pipeline():
     for imputer in IMPUTERS:
         scores = cross_val_score(make_pipeline(imputer, LinearRegression()), X, y, cv=3)
         assert scores.mean() > 0.6
+
+
+@pytest.mark.parametrize("kind", [str, object, bool])
+def test_labels_of_classes_are_an_outcome_too(kind):
+    """Class "b" has large values, and nothing else says so."""
+    rng = np.random.default_rng(0)
+    large = rng.random(60) < 0.5
+    X = np.stack([large + 0.1 * rng.normal(size=60), rng.random(60)], 1)
+    truth = X[:10, 0].copy()
+    X[:10, 0] = np.nan
+    y = large if kind is bool else np.where(large, "b", "a").astype(kind)
+    assert np.abs(PosteriorImputer(random_state=0).fit_transform(X, y)[:10, 0] - truth).max() < 0.4
+    pipeline = make_pipeline(PosteriorImputer(random_state=0), LogisticRegression())
+    assert cross_val_score(pipeline, X, y, cv=3, error_score="raise").mean() > 0.8
+    assert np.isfinite(PosteriorImputer().fit_transform(X, y[[0] * 60])).all()  # one class
+    with pytest.raises(ValueError, match="label type"):
+        PosteriorImputer().fit(X, np.array([None, *y[1:]], dtype=object))
 
 
 def test_a_random_state_repeats():

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bomi.errors import MethodError
@@ -22,7 +23,7 @@ from bomi.impute import matrix_factorization
 from bomi.impute.matrix_factorization import MatrixFactorization, Prior
 from bomi.impute.simple import mode
 from bomi.posterior.copula import Columns
-from bomi.space import Array, Real
+from bomi.space import Array, Categorical, Parameter, Real
 
 
 class _Imputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -122,6 +123,7 @@ class MatrixFactorizationImputer(_Imputer):
 class PosteriorImputer(_Imputer):
     """A gap is filled with its mean given the row's other columns and its outcome y, which is one column more.
 
+    An outcome is a number; texts and booleans are the labels of classes.
     What the columns say of each other is learned as the method `posterior` does it, by a sparse regression for each.
     `fit_transform(X, y)` uses the outcomes of a table; draws of its gaps are kept in `worlds_` (Q, n, d), for intervals
     or to go on with each of them. `transform` is for rows whose outcome is not known.
@@ -140,10 +142,11 @@ class PosteriorImputer(_Imputer):
         """The table with its gaps filled, given its outcomes."""
         if not isinstance(self.worlds, int) or self.worlds < 1:
             raise MethodError(f"`worlds` must be a whole number from 1, but got {self.worlds!r}")
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", y_numeric=True)
-        unit = np.column_stack([self._unit(X), (y - y.min()) / (np.ptp(y) or 1.0)])
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        outcome, of_outcome = _outcome(y)
+        unit = np.column_stack([self._unit(X), outcome])
         codes = torch.from_numpy(unit)
-        self._columns = Columns.of(codes, [Real(0, 1)] * codes.shape[1])
+        self._columns = Columns.of(codes, [*[Real(0, 1)] * X.shape[1], of_outcome])
         gaps = self._columns.gaps(codes)
         drawn = np.tile(unit, (self.worlds, 1, 1))
         drawn[:, np.isnan(unit)] = gaps.draw(self.worlds, _generator(self.random_state)).numpy()
@@ -160,6 +163,16 @@ class PosteriorImputer(_Imputer):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _outcome(y: Any) -> tuple[Array, Parameter]:
+    """The outcomes as codes, and what kind of parameter they would be.  (n,)"""
+    y = np.array(y.tolist())  # of objects, what they are
+    if y.dtype.kind in "iuf":
+        return (y - y.min()) / (np.ptp(y) or 1.0), Real(0, 1)
+    check_classification_targets(y)
+    labels, codes = np.unique(y, return_inverse=True)
+    return codes.astype(float), Categorical(range(max(len(labels), 2)))  # which is the least that it takes
 
 
 def _generator(random_state: Any) -> torch.Generator:

@@ -24,10 +24,14 @@ from botorch.sampling.base import MCSampler
 from botorch.sampling.get_sampler import GetSampler
 from botorch.sampling.normal import SobolQMCNormalSampler
 from botorch.sampling.pathwise.posterior_samplers import DrawMatheronPaths
+from botorch.sampling.pathwise.prior_samplers import DrawKernelFeaturePaths
 from torch import Size, Tensor
 
 from bomi.errors import MethodError
 from bomi.model.gaussian_process import GaussianProcess, robust_cholesky
+
+OF_ONE_PROCESS = ("train_inputs", "train_targets", "likelihood", "mean_module", "covar_module")
+INSTEAD = "take an acquisition that uses mean and variance or samples; of entropy searches, qLowerBoundMaxValueEntropy"
 
 
 class NotGaussianError(MethodError, AttributeError):
@@ -104,10 +108,7 @@ class MixturePosterior(Posterior):
     @property
     def distribution(self) -> NoReturn:
         """There is none: a mixture is not a Gaussian."""
-        raise NotGaussianError(
-            "a mixture of worlds is not a Gaussian: take an acquisition that uses mean and variance or samples; "
-            "of entropy searches, qLowerBoundMaxValueEntropy"
-        )
+        raise NotGaussianError(f"a mixture of worlds is not a Gaussian: {INSTEAD}")
 
     mvn = distribution
 
@@ -167,6 +168,12 @@ class Mixture(Model):
         super().__init__()
         self.worlds = worlds
         self.X, self.Y, self.noise = X, Y, noise
+
+    def __getattr__(self, name: str) -> Any:
+        """What acquisitions seek in a single process is in none of several."""
+        if name in OF_ONE_PROCESS:
+            raise NotGaussianError(f"a mixture of worlds has no {name}: {INSTEAD}")
+        return super().__getattr__(name)
 
     @property
     def num_outputs(self) -> int:
@@ -270,6 +277,7 @@ class Mixture(Model):
         return self
 
 
+@DrawKernelFeaturePaths.register(Mixture)  # type: ignore[untyped-decorator]
 @DrawMatheronPaths.register(Mixture)  # type: ignore[untyped-decorator]
 def _paths(model: Mixture, **kwargs: Any) -> NoReturn:
     raise MethodError(
