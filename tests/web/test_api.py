@@ -139,7 +139,11 @@ def test_only_who_has_the_token_is_answered(api, name):
     ("body", "status", "message"),
     [
         ({"rows": [{"temperature": "warm", "hardness": 3}]}, 422, "row 0, column 'temperature'"),
-        ({"rows": [{"temprature": 150, "hardness": 3}]}, 200, ""),  # a column beside ours is kept
+        ({"rows": [{"temprature": 150, "hardness": 3}]}, 422, "row 0 has no 'temperature' but 'temprature'"),
+        ({"rows": [ROWS[0], {"temperature": 150, "Hardness": 3}]}, 422, "row 1 has no 'hardness' but 'Hardness'"),
+        ({"rows": [{"temperature": 150, "result": 3}]}, 422, "row 0 says nothing of 'hardness'"),
+        ({"rows": [{"temperature": 150, "hardness": None}]}, 200, ""),
+        ({"rows": [{"operator": "Ann", "hardness": 3}]}, 200, ""),  # a column beside ours is kept
         ({"row": []}, 422, "rows"),
         ({"rows": [{"id": "1", "hardness": 3}, {"id": "1", "hardness": 4}]}, 422, "is the id of row 0 too"),
     ],
@@ -167,6 +171,16 @@ def test_a_campaign_is_started_once_and_only_if_it_makes_sense(api, name):
     clash = api.put("/campaigns/wrong", json={**CAMPAIGN, "objectives": {"quench": {}}})
     assert clash.status_code == 422
     assert "wrong" not in api.get("/campaigns").json()
+
+
+def test_a_campaign_with_groups_and_drift_is_started_from_its_file(api, name):
+    there = f"/campaigns/{name} by days"
+    document = {**CAMPAIGN, "groups": {"columns": ["day"]}, "drift": {}, "rows": [{**ROWS[0], "day": "Monday"}]}
+    assert api.put(there, json=document).status_code == 201
+    assert api.post(f"{there}/tell", json={"rows": [{**ROWS[1], "day": "Tuesday"}]}).json()["outcomes"] == 2
+    saved = api.get(there).json()
+    assert (saved["groups"], saved["drift"]) == (document["groups"], document["drift"])
+    assert api.put(f"{there} again", json=saved).json() == saved
 
 
 def test_the_api_describes_itself(api):

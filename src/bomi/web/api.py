@@ -38,6 +38,8 @@ class NewCampaign(BaseModel, extra="forbid"):
     objectives: dict[str, dict[str, Any]] = Field(examples=[{"hardness": {"goal": "maximize"}}])
     parameters: dict[str, dict[str, Any]] = Field(examples=[{"temperature": {"range": [120, 240]}}])
     constraints: list[dict[str, Any]] = []
+    groups: dict[str, Any] | None = None
+    drift: dict[str, Any] | None = None
     method: dict[str, Any] | None = None
     seed: int | None = None
     rows: list[Row] = []
@@ -47,7 +49,10 @@ class NewCampaign(BaseModel, extra="forbid"):
 
 
 class Told(BaseModel, extra="forbid"):
-    """Experiments. One with the id of a suggestion is that suggestion: what it does not name went as asked."""
+    """Experiments. One with the id of a suggestion is that suggestion: what it does not name went as asked.
+
+    Any other names an outcome, which is null while it is still to come.
+    """
 
     rows: list[Row] = Field(examples=[[{"id": "7", "temperature": "150±8", "hardness": 131}]])
 

@@ -6,14 +6,16 @@ on from there, as an `Optimizer` does that is told one experiment after another.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from bomi import saving
 from bomi.data.observations import Observations, Row
+from bomi.data.reading import ALIKE
 from bomi.data.telling import locate, withdrawn
-from bomi.errors import SuggestionError
+from bomi.errors import SuggestionError, TableError
 from bomi.optimizer import Optimizer
 from bomi.results import Front, expected, plain
 from bomi.saving import Saved
@@ -44,7 +46,9 @@ def tell(store: Store, name: str, rows: Sequence[Mapping[str, object]]) -> dict[
     def told(saved: Saved) -> Saved:
         before = saved.observations
         asked = {row.id: row.recorded for row in before.pending if row.id is not None}
-        whole = [{**_as_asked(asked, row), **row} if isinstance(row, Mapping) else row for row in rows]
+        for place, row in enumerate(rows):
+            _check_names(place, row, before, suggested=str(row.get("id")) in asked)
+        whole = [{**_as_asked(asked, row), **row} for row in rows]
         return replace(saved, observations=before.add(saving.read_records(before, whole)))
 
     return _counts(store.change(name, told).observations)
@@ -52,6 +56,23 @@ def tell(store: Store, name: str, rows: Sequence[Mapping[str, object]]) -> dict[
 
 def _as_asked(asked: Mapping[str, Mapping[str, Any]], row: Mapping[str, object]) -> Mapping[str, Any]:
     return asked.get(str(row["id"]), {}) if row.get("id") is not None else {}
+
+
+def _check_names(place: int, row: Mapping[str, object], rows: Observations, *, suggested: bool) -> None:
+    """TableError where a name is close to one that the row lacks, or where nothing is said of an outcome."""
+    wanted = (*rows.space.names, *rows.objectives, *rows.space.conditions.columns)
+    others = [name for name in row if name not in wanted]
+    for name in wanted:
+        near = [] if name in row else difflib.get_close_matches(name, others, n=1, cutoff=ALIKE)
+        if near:
+            raise TableError(
+                f"row {place} has no {name!r} but {near[0]!r}; rename it if it is the same, "
+                f"otherwise give {name!r} too, which is null if nobody knows it"
+            )
+    if not suggested and not any(name in row for name in rows.objectives):
+        raise TableError(
+            f"row {place} says nothing of {' or '.join(map(repr, rows.objectives))}; give null if it is still to come"
+        )
 
 
 def withdraw(store: Store, name: str, identity: str) -> dict[str, int]:
