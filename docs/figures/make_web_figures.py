@@ -137,7 +137,7 @@ def take(browser: Browser, address: str, size: str, light: str) -> None:
             page.wait_for_timeout(500)
         if view == "progress" and size == "wide":
             page.get_by_role("button", name="Draw").click()
-            page.get_by_role("img", name="expected strength over temperature and time").wait_for()
+            page.get_by_role("img", name="expected strength over time and temperature").wait_for()
             tall = page.evaluate("document.documentElement.scrollHeight")
             page.set_viewport_size({"width": width, "height": tall})  # so that the bar stays at the top
             page.wait_for_timeout(1500)

@@ -13,14 +13,15 @@ from typing import Any
 import bomi
 from bomi import workflow
 from bomi.analysis import model_plots, plots, sensitivity
-from bomi.analysis.drawing import STYLE, with_unit
+from bomi.analysis.drawing import STYLE
 from bomi.campaign import summarize
 from bomi.campaign.printed import heading, page, paragraph, table
 from bomi.errors import BomiError
 from bomi.impute.table import LARGE
-from bomi.results import by_name
+from bomi.results import by_name, rounded
 from bomi.space import cells
 from bomi.space.cells import Known
+from bomi.space.units import with_unit
 from bomi.workflow import LoadedTable, Recommendation
 
 WORTH = 5  # gaps that are listed
@@ -72,7 +73,9 @@ def _data(loaded: LoadedTable) -> Iterator[str]:
     worth = [record for record in workflow.gaps(loaded).to_dict("records") if record["worth"] > 0][:WORTH]
     if worth:
         lines = [(str(one["row"]), one["id"], one["parameter"], f"{one['worth']:.2g}") for one in worth]
-        yield table(("row", "id", "parameter", "worth"), lines, "Most worth looking up")
+        unit = loaded.campaign.unit if len(loaded.campaign.outcomes) == 1 else ""
+        header = ("row", "id", "parameter", with_unit("worth", unit))
+        yield table(header, lines, "Most worth looking up")
 
 
 def _belief(loaded: LoadedTable) -> Iterator[str]:
@@ -185,7 +188,7 @@ def _expected(predicted: Any, outcomes: tuple[str, ...]) -> list[str]:
     if predicted is None:
         return ["" for _ in outcomes]
     each = by_name(predicted, outcomes)
-    return [f"{each[name].mean:.4g} ± {each[name].sd:.2g}" for name in outcomes]
+    return [rounded(each[name]) for name in outcomes]
 
 
 def _labels(loaded: LoadedTable) -> list[str]:

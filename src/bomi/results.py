@@ -110,17 +110,20 @@ def by_name(value: T | Mapping[str, T], outcomes: Sequence[str]) -> Mapping[str,
 def _expected(predicted: Predicted | PredictedAsDone | None) -> list[tuple[str, str]]:
     """What is expected of each outcome, in short; the only one has no name here."""
     each: Mapping[str, Prediction | AsDone] = {} if predicted is None else by_name(predicted, [""])
-    return [(name, _rounded(one)) for name, one in each.items()]
+    return [(name, rounded(one)) for name, one in each.items()]
 
 
-def _rounded(predicted: Prediction | AsDone) -> str:
-    """Mean and standard deviation to two digits of the latter.
+def rounded(predicted: Prediction | AsDone) -> str:
+    """Mean and standard deviation, both to two digits of the latter.
 
-    >>> _rounded(Prediction(1234.56, 0.789))
-    '1234.56 ± 0.79'
+    >>> rounded(Prediction(1234.56, 0.789)), rounded(Prediction(58.63, 6.0)), rounded(Prediction(-15234, 1612))
+    ('1234.56 ± 0.79', '58.6 ± 6.0', '-15200 ± 1600')
     """
-    digits = 1 - math.floor(math.log10(predicted.sd)) if predicted.sd > 0 else 6
-    return f"{cells.number_text(round(predicted.mean, digits))} ± {predicted.sd:.2g}"
+    mean, sd = float(predicted.mean), float(predicted.sd)
+    if not 1e-6 < sd < 1e7:
+        return f"{mean:.6g} ± {sd:.2g}"
+    place = 1 - math.floor(math.log10(float(f"{sd:.1e}")))  # of the second digit, as decimals
+    return f"{round(mean, place):.{max(place, 0)}f} ± {round(sd, place):.{max(place, 0)}f}"
 
 
 def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:

@@ -68,6 +68,17 @@ def test_importance_of_a_sum_is_shared_by_the_variances():
     assert found["a"].total == pytest.approx(found["a"].alone, abs=0.04)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_of_many_parameters_none_explains_more_alone_than_with_others(seed):
+    """With few points for each of them, the one that has nothing to say once was given 15 %."""
+    A, B = sensitivity._pairs(12, 64, seed)
+    places = [A, B, *(sensitivity._exchanged(A, B, j) for j in range(12))]
+    alone, total = sensitivity.shares(np.stack([10 * x[:, 0] + 5 * np.sin(6 * x[:, 1]) for x in places])[None])
+    assert (alone <= total).all()
+    assert (alone[0, 2:] < 0.001).all()
+    assert alone[0, :2].sum() > 0.6
+
+
 def test_a_constant_outcome_makes_nothing_important():
     assert {one.verdict for one in sensitivity.importance(told(lambda row: 1.0))} == {"cannot be told"}
 

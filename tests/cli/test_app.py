@@ -370,7 +370,7 @@ def test_a_run_sheet_has_a_box_for_everything(bomi, lab):
     assert bomi("runsheet", lab)[0] == 0
     page = (lab.parent / "runsheet.html").read_text(encoding="utf-8")
     assert page.count('class="box"') == 2 * (5 + 3)
-    assert "H41, row 42" in page
+    assert "H41 (row 42)" in page
     assert "strength (MPa)" in page
 
 

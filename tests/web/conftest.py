@@ -162,7 +162,7 @@ def chromium() -> Iterator:
 def profile(chromium) -> Iterator:
     """One browser profile, which has the page's own scripts in its cache."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(90_000)  # a starved machine is slow, not wrong
     yield context
     context.close()
 
@@ -187,6 +187,43 @@ def tab(profile) -> Iterator:
             page.close()
     profile.clear_cookies()
     assert errors == []
+
+
+class Wire:
+    """The connection of a tab, on which either direction can be held back."""
+
+    def __init__(self, page):
+        self.held = {"in": None, "out": None}
+        page.route_web_socket(re.compile("socket.io"), self.lay)
+
+    def lay(self, near):
+        far = near.connect_to_server()
+        self.ends = {"in": near, "out": far}
+        near.on_message(lambda message: self.carry("out", message))
+        far.on_message(lambda message: self.carry("in", message))
+
+    def carry(self, way, message):
+        if self.held[way] is not None:
+            self.held[way].append(message)
+        else:
+            self.ends[way].send(message)
+
+    def hold(self, way):
+        self.held[way] = []
+
+    def release(self, way):
+        held, self.held[way] = self.held[way], None
+        for message in held:
+            self.ends[way].send(message)
+
+
+@pytest.fixture
+def slow_tab(profile):
+    """A tab with its wire."""
+    page = profile.new_page()
+    yield page, Wire(page)
+    page.evaluate("localStorage.clear()")
+    page.close()
 
 
 @pytest.fixture

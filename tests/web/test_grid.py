@@ -1,7 +1,6 @@
 """The grid as people know it from a spreadsheet program."""
 
 import re
-import time
 
 import pytest
 
@@ -134,23 +133,23 @@ def test_columns_have_units_and_what_was_asked_folds_away(lab, served, tab):
     assert page.locator('.ag-row[row-index="41"] [col-id="line"]').inner_text() == "new"
 
 
-def test_an_edit_is_acknowledged_at_once_at_ten_thousand_rows(lab, served, tab):
+def test_an_edit_is_acknowledged_at_once_at_ten_thousand_rows(lab, served, slow_tab):
+    """The browser marks it: it does not wait for the table to be checked."""
     lines = lab.read_text(encoding="utf-8").splitlines()
     many = [re.sub(r"^H", f"B{i:03d}-", line) for i in range(250) for line in lines[1:]]
     lab.write_text("\n".join([lines[0], *many]) + "\n", encoding="utf-8")
-    page = tab(served(lab).address)
+    page, wire = slow_tab
+    page.goto(served(lab).address)
     page.get_by_text("10000 rows, 9750 with an outcome").wait_for(timeout=SLOW)
     cell(page, 1, 4).dblclick()
     editor = cell(page, 1, 4).locator("input")
+    wire.hold("in")
     editor.fill("hot")
-    start = time.monotonic()
     editor.press("Enter")
     marked(page, 1, 4, "changed")
-    acknowledged = time.monotonic() - start
+    wire.release("in")
     button(page, "Save 1 change").wait_for()
     marked(page, 1, 4, "problem")
-    checked = time.monotonic() - start
-    assert acknowledged < 1.0, (acknowledged, checked)
     retype(page, 1, 4, "3")
     page.get_by_text("10000 rows, 9750 with an outcome").wait_for()
 

@@ -1,7 +1,5 @@
 """Typing goes on while a view is drawn anew: files change outside, results come in, other tabs are at work."""
 
-import re
-
 import pytest
 
 from bomi.campaign.kept import kept_path
@@ -98,43 +96,6 @@ def test_gaps_are_typed_into_while_the_table_is_learned_anew(lab, served, tab):
     page.keyboard.press("Enter")
     told(page, "is 165 now")
     assert {row["id"]: row["temperature"] for row in rows(lab)}["H03"] == "165"
-
-
-class Wire:
-    """The connection of a tab, on which either direction can be held back."""
-
-    def __init__(self, page):
-        self.held = {"in": None, "out": None}
-        page.route_web_socket(re.compile("socket.io"), self.lay)
-
-    def lay(self, near):
-        far = near.connect_to_server()
-        self.ends = {"in": near, "out": far}
-        near.on_message(lambda message: self.carry("out", message))
-        far.on_message(lambda message: self.carry("in", message))
-
-    def carry(self, way, message):
-        if self.held[way] is not None:
-            self.held[way].append(message)
-        else:
-            self.ends[way].send(message)
-
-    def hold(self, way):
-        self.held[way] = []
-
-    def release(self, way):
-        held, self.held[way] = self.held[way], None
-        for message in held:
-            self.ends[way].send(message)
-
-
-@pytest.fixture
-def slow_tab(profile):
-    """A tab with its wire."""
-    page = profile.new_page()
-    yield page, Wire(page)
-    page.evaluate("localStorage.clear()")
-    page.close()
 
 
 def test_what_is_typed_before_the_connection_is_there_stays(lab, served, slow_tab):

@@ -68,7 +68,7 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     page.get_by_role("slider", name="temperature (°C)").locator("[tabindex]").press("ArrowLeft")
     page.get_by_role("heading", name="Around your own setting").wait_for()
     button(page, "Draw").click()
-    page.get_by_role("img", name="expected strength over temperature and time").wait_for(timeout=SLOW)
+    page.get_by_role("img", name="expected strength over time and temperature").wait_for(timeout=SLOW)
     page.get_by_role("heading", name="Predicted against measured").wait_for()
     with page.expect_download() as download:
         button(page, "Save strength over time as SVG").click()
@@ -85,7 +85,7 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     with page.expect_download(timeout=SLOW) as download:
         button(page, "Save temperature of row 2 as PNG").click(timeout=SLOW)
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
-    page.get_by_role("button", name="row 2 · H01").first.click(timeout=SLOW)
+    page.get_by_role("button", name="H01 (row 2)").first.click(timeout=SLOW)
     page.get_by_role("heading", name="Data", level=1).wait_for()
     page.locator('.ag-row[row-index="0"] .ag-cell-focus').wait_for()
 
@@ -106,7 +106,7 @@ def test_a_setting_of_one_s_own_is_predicted_and_added(lab, served, tab):
     with page.expect_download() as download:
         button(page, "Run sheet").click()
     assert download.value.suggested_filename == "heat-treatment run sheet.html"
-    assert "H41, row 42" in download.value.path().read_text(encoding="utf-8")
+    assert "H41 (row 42)" in download.value.path().read_text(encoding="utf-8")
     assert [rows(lab)[40][name] for name in ("id", "temperature", "time", "quench")] == ["H41", "180", "6", "oil"]
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bomi.analysis.drawing import BLUE, ORANGE, SKY, SOFT, WIDE, grid, heading, new_figure, styled, with_unit
+from bomi.analysis.drawing import BLUE, ORANGE, SKY, SOFT, WIDE, grid, heading, new_figure, styled
 from bomi.answers.offsets import NEW
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
+from bomi.space.units import with_unit
 
 MOST = 30  # groups that have a name below them
 INTERVAL = 1.645  # standard deviations to either side: 90 %

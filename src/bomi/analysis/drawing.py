@@ -145,8 +145,3 @@ def heading(figure: Any, text: str, below: str = "") -> None:
         width = int(figure.get_figwidth() * 13.5)
         lines = textwrap.wrap(below[:1].upper() + below[1:], width)
         figure.axes[0].set_title("\n".join(lines), fontsize=9, weight="normal", color=SOFT)
-
-
-def with_unit(name: str, unit: str) -> str:
-    """A name and its unit."""
-    return f"{name} ({unit})" if unit and unit not in name else name

@@ -20,12 +20,12 @@ from bomi.analysis.drawing import (
     new_figure,
     scale,
     styled,
-    with_unit,
 )
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
 from bomi.space import Categorical, Ordinal
 from bomi.space.cells import Known
+from bomi.space.units import with_unit
 
 
 @styled

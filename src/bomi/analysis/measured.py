@@ -18,13 +18,13 @@ from bomi.analysis.drawing import (
     new_figure,
     scale,
     styled,
-    with_unit,
 )
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
 from bomi.results import Prediction
 from bomi.space import Categorical, Ordinal
 from bomi.space.cells import Known, text
+from bomi.space.units import with_unit
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,13 +23,13 @@ from bomi.analysis.drawing import (
     new_figure,
     scale,
     styled,
-    with_unit,
 )
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
 from bomi.results import STOP
 from bomi.space import Array, Categorical, Ordinal, Parameter, cells
 from bomi.space.cells import Cell, Known
+from bomi.space.units import with_unit
 
 FEWEST, LOOKS_BACK = 6, 6  # experiments, and how many times the table is looked at as it was before
 NAMED = 12  # rows, the most surprising ones

@@ -30,7 +30,6 @@ from bomi.analysis.drawing import (
     scale,
     stated,
     styled,
-    with_unit,
 )
 from bomi.data.objectives import Objective
 from bomi.data.observations import Row
@@ -39,6 +38,7 @@ from bomi.optimizer import Optimizer
 from bomi.results import Front, GapDraws, by_name
 from bomi.space import Categorical, Ordinal, Parameter
 from bomi.space.cells import Interval, Normal
+from bomi.space.units import with_unit
 
 MOST_GAPS = 40  # shown for one parameter
 

@@ -2,7 +2,7 @@
 
     f         an outcome as a function of the unit cube, uniform over it
     A, B      two sets of m points; A_j is A with the parameter j as in B, A_jk with both
-    alone     S_j = 1 - E (f(B) - f(A_j))^2 / 2 Var f        what x_j explains by itself
+    alone     S_j = E f(B) (f(A_j) - f(A)) / Var f           what x_j explains by itself (Saltelli 2010)
     total     T_j = E (f(A) - f(A_j))^2 / 2 Var f            what stays unexplained without x_j (Jansen 1999)
     together  E (f(A) - f(A_j) - f(A_k) + f(A_jk))^2 / 4 Var f   what j and k do only together (Liu and Owen 2006)
 
@@ -52,12 +52,7 @@ def importance(optimizer: Optimizer, *, outcome: str | None = None) -> list[Impo
     A, B = _pairs(p, count, optimizer.seed)
     blocks = [A, B, *(_exchanged(A, B, j) for j in range(p))]
     f = _functions(optimizer, space.expand(np.concatenate(blocks)), outcome).reshape(-1, p + 2, count)
-    a, b, each = f[:, 0], f[:, 1], f[:, 2:]
-    variance = f[:, :2].reshape(len(f), -1).var(-1)  # (F,)
-    varies = variance > 1e-18 * max(float(np.abs(f).max()), 1e-300) ** 2
-    half = np.where(varies, 2 * variance, np.inf)[:, None]
-    alone = np.clip(1 - ((b[:, None] - each) ** 2).mean(-1) / half, 0, 1) * varies[:, None]
-    total = np.clip(((a[:, None] - each) ** 2).mean(-1) / half, 0, 1)
+    alone, total = shares(f)
     low, high = np.quantile(total, [0.05, 0.95], axis=0)
     found = [
         Importance(name, float(one), float(share), float(least), float(most), _verdict(least, most, judged))
@@ -66,6 +61,21 @@ def importance(optimizer: Optimizer, *, outcome: str | None = None) -> list[Impo
         )
     ]
     return sorted(found, key=lambda one: -one.total)
+
+
+def shares(f: Array) -> tuple[Array, Array]:
+    """What each parameter explains alone and with others, from functions at A, B and each A_j.  (F, p + 2, m) -> (F, p)
+
+    No share alone is estimated to be more than that with others, of which it is a part.
+    """
+    a, b, each = f[:, :1], f[:, 1:2], f[:, 2:]
+    both = f[:, :2].reshape(len(f), -1)
+    variance = both.var(-1)[:, None]
+    varies = variance > 1e-18 * max(float(np.abs(f).max()), 1e-300) ** 2
+    variance = np.where(varies, variance, np.inf)
+    total = np.clip(((a - each) ** 2).mean(-1) / (2 * variance), 0, 1)
+    alone = ((b - both.mean(-1)[:, None, None]) * (each - a)).mean(-1) / variance
+    return np.clip(alone, 0, total), total
 
 
 def _verdict(low: float, high: float, judged: Validation) -> str:

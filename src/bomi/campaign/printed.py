@@ -26,7 +26,15 @@ figure { margin: 1rem 0; break-inside: avoid; } figure svg, figure img { max-wid
 .said { border-left: 4px solid #0072B2; padding: .4rem .8rem; background: #f4f8fb; } .bad { border-color: #D55E00;
         background: #fdf5f0; }
 .box { border: 1px solid #444; min-width: 5.5rem; height: 2rem; }
-@media print { body { margin: 0; max-width: none; } h2 { break-after: avoid; } tr { break-inside: avoid; } }
+.side { display: grid; grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); gap: 1rem 2rem;
+        align-items: start; }
+.side section { break-inside: avoid; } .side table { width: 100%; margin-bottom: 0; }
+@page { margin: 10mm; }
+@media print {
+  body { margin: 0; max-width: none; font-size: 12px; } h2 { break-after: avoid; margin-top: 1.4rem; }
+  table, tr { break-inside: avoid; } figure svg { max-height: 16cm; } .wide { overflow: visible; }
+  .box { height: 1.7rem; }
+}
 """
 
 
@@ -38,6 +46,11 @@ def page(title: str, parts: Iterable[str]) -> str:
         f'<meta name="viewport" content="width=device-width">\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n'
         "</body>\n</html>\n"
     )
+
+
+def side_by_side(groups: Iterable[Iterable[str]]) -> str:
+    """Groups of parts, as many beside each other as there is room for; no page ends within one of them."""
+    return '<div class="side">' + "\n".join(f"<section>{''.join(parts)}</section>" for parts in groups) + "</div>"
 
 
 def heading(text: str, level: int = 2) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bomi.campaign.experiments import Experiments
-from bomi.campaign.printed import heading, page, paragraph, table
+from bomi.campaign.printed import heading, page, paragraph, side_by_side, table
 from bomi.errors import BomiError
 from bomi.space import cells
+from bomi.space.units import with_unit
 
 
 def run_sheet(experiments: Experiments) -> str:
@@ -21,15 +22,16 @@ def run_sheet(experiments: Experiments) -> str:
         paragraph(f"{experiments.sheet.path.name}, {len(waiting)} to run. Where something differed from what is asked, "
                   "write what it was, or ? if nobody knows."),
     ]  # fmt: skip
+    each = []
     for number, row in waiting:
         asked = {**row.recorded, **row.asked}
         inputs = [
-            (f"{name} ({one.unit})" if one.unit else name, cells.text(asked[name]) if asked[name] is not None else "?")
+            (with_unit(name, one.unit), cells.text(asked[name]) if asked[name] is not None else "?")
             for name, one in parameters.items()
         ]
-        outcomes = [f"{one.name} ({one.unit})" if one.unit else one.name for one in campaign.objectives]
-        called = f"{row.id}, row {number}" if row.id else f"row {number}"
+        outcomes = [with_unit(one.name, one.unit) for one in campaign.objectives]
+        called = f"{row.id} (row {number})" if row.id else f"row {number}"
         lines = [*((name, value, None) for name, value in inputs), *((name, "", None) for name in outcomes)]
-        parts.append(table(("", "asked", "done"), lines, called))
-        parts.append(table(("date", "operator", "note"), [(None, None, None)]))
-    return page(title, parts)
+        notes = table(("date", "operator"), [(None, None)]), table(("note",), [(None,)])
+        each.append([table(("", "asked", "done"), lines, called), *notes])
+    return page(title, [*parts, side_by_side(each)])

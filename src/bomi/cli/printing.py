@@ -14,7 +14,7 @@ import typer
 from bomi.cli.console import console, visible
 from bomi.cli.options import Format
 from bomi.errors import BomiError
-from bomi.results import missing, plain
+from bomi.results import missing, plain, rounded
 from bomi.space import cells
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def pairs(predicted: Any, what: str = "predicted") -> dict[str, str | None]:
 
 
 def _pair(predicted: Prediction | AsDone | None) -> str | None:
-    return f"{predicted.mean:.4g} ± {float(f'{predicted.sd:.2g}'):g}" if predicted else None
+    return rounded(predicted) if predicted else None
 
 
 def kind_of(figure: Path) -> str:

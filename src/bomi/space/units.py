@@ -280,3 +280,14 @@ def _may_be_suffix(stem: str, suffix: str, unit: Unit) -> bool:
     if unit.kind == "temperature" and len(suffix) == 1:
         return re.match(r"t$|t_|temp", stem, re.IGNORECASE) is not None
     return True
+
+
+def with_unit(name: str, unit: str) -> str:
+    """The name of a quantity with its unit, unless it says it already.
+
+    >>> with_unit("time", "h"), with_unit("Temp (°C)", "°C"), with_unit("growth", "h"), with_unit("t_min", "min")
+    ('time (h)', 'Temp (°C)', 'growth (h)', 't_min')
+    """
+    before, after = ("(?<![^\\W_])" if unit[:1].isalnum() else "", "(?![^\\W_])" if unit[-1:].isalnum() else "")
+    said = not unit or re.search(f"{before}{re.escape(unit)}{after}", name)
+    return name if said else f"{name} ({unit})"

@@ -12,6 +12,7 @@ from bomi.data.objectives import Objective
 from bomi.data.observations import Row
 from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Cell, Interval, Known, Normal
+from bomi.space.units import with_unit
 from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 CONFIG = {"displayModeBar": False, "responsive": True}
 WIDTH, HEIGHT = 240, 84  # of a small density
+SLICE, FEW = 210, 6  # height of a slice, and the categories that stand side by side in it
+LINE = 22  # height of a category in a list of more of them
 
 
 def layout(**more: Any) -> dict[str, Any]:
@@ -249,8 +252,21 @@ def _error(sds: Sequence[float]) -> dict[str, Any]:
     return {"type": "data", "array": list(sds), "color": VERMILION, "thickness": 1, "width": 3}
 
 
-def _title(text: str) -> dict[str, Any]:
+def _title(text: str, most: int = 40) -> dict[str, Any]:
+    """The title of an axis. Of a long one, as much as there is room for, and its unit."""
+    if len(text) > most:
+        unit = text[text.rindex(" (") :] if text.endswith(")") and " (" in text else ""
+        text = f"{text[: max(most - len(unit), 8)].rstrip()}…{unit}"
     return {"text": safe(text), "font": {"size": 13}}
+
+
+def slice_height(one: Slice, parameter: Parameter) -> int:
+    """The height of a slice: many categories are listed below each other."""
+    return max(SLICE, LINE * len(one.values) + 60) if _listed(one, parameter) else SLICE
+
+
+def _listed(one: Slice, parameter: Parameter) -> bool:
+    return not isinstance(parameter, Real | Integer) and len(one.values) > FEW
 
 
 def slice_figure(
@@ -322,11 +338,17 @@ def slice_figure(
         }
     elif isinstance(parameter, Real | Integer) and parameter.log:
         axis |= {"type": "log", "dtick": "D2" if parameter.high / parameter.low < 30 else 1}
-    return {
-        "data": data,
-        "layout": layout(height=210, xaxis=axis, yaxis={"range": list(limits), "nticks": 5, "title": _title(outcome)}),
-        "config": CONFIG,
-    }
+    values_axis = {"range": list(limits), "nticks": 5, "title": _title(outcome, 22)}
+    if not _listed(one, parameter):
+        return {"data": data, "layout": layout(height=SLICE, xaxis=axis, yaxis=values_axis), "config": CONFIG}
+    lying = {"x": "y", "y": "x", "error_y": "error_x"}
+    data = [{lying.get(key, key): value for key, value in trace.items()} for trace in data]
+    for trace in data:
+        if "hovertemplate" in trace:
+            trace["hovertemplate"] = "%{y}: %{x:.4g}<extra></extra>"
+    axis["range"] = axis["range"][::-1]  # the first one above
+    shown = layout(height=slice_height(one, parameter), xaxis=values_axis, yaxis=axis)
+    return {"data": data, "layout": shown, "config": CONFIG}
 
 
 def limits(slices: Sequence[Slice], known: Sequence[float], possible: tuple[float, float]) -> tuple[float, float]:
@@ -409,11 +431,6 @@ def _svg(shapes: str) -> str:
 def safe(text: str | None) -> str:
     """A text that plotly shows as it is."""
     return html.escape(text or "", quote=False)
-
-
-def with_unit(name: str, unit: str) -> str:
-    """A name and its unit."""
-    return f"{name} ({unit})" if unit and unit not in name else name
 
 
 LEGEND: Mapping[str, str] = {"how likely": BLUE, "asked": VERMILION, "as written": GREEN}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Interval, Normal
-from bomi.web.figures import layout, safe, with_unit
+from bomi.space.units import with_unit
+from bomi.web.figures import layout, safe
 from bomi.web.theme import BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any
 from nicegui import json, ui
 
 from bomi.campaign import Campaign
+from bomi.results import rounded
 from bomi.space import Parameter, cells
 from bomi.space.cells import Cell
 
@@ -191,10 +192,15 @@ def expected(campaign: Campaign, predicted: Any) -> list[tuple[str, str]]:
     """What is expected of each outcome, in words: its name, and mean ± sd with its unit."""
     by_name = predicted if isinstance(predicted, Mapping) else {campaign.objective: predicted}
     return [
-        (one.name, with_unit(f"{number(found.mean)} ± {number(found.sd, 2)}", one.unit))
+        (one.name, with_unit(rounded(found), one.unit))
         for one in campaign.objectives
         if (found := by_name.get(one.name)) is not None
     ]
+
+
+def called(number: int, identity: str | None) -> str:
+    """A row, by its id if it has one, and by its line."""
+    return f"{identity} (row {number})" if identity else f"row {number}"
 
 
 def seen(campaign: Campaign, outcomes: Any) -> list[tuple[str, str]]:

@@ -292,15 +292,16 @@ window.bomiGrid = (() => {
     const x = parseFloat(a), y = parseFloat(b);
     return isNaN(x) || isNaN(y) ? isNaN(x) - isNaN(y) || String(a).localeCompare(String(b)) : x - y;
   };
-  // Columns as wide as their content; if that leaves room at the right, the last one takes it.
+  // Columns as wide as their content; if that leaves room at the right, they share it.
   const drawn = (params) => (fit(params), setTimeout(goOn, 0));
   const fit = (params) => setTimeout(() => {
     if (params.api.isDestroyed()) return;
-    const shown = params.api.getAllDisplayedColumns(), last = shown[shown.length - 1];
+    const shown = params.api.getAllDisplayedColumns(), free = shown.filter((c) => !c.getPinned());
     const width = (list) => list.reduce((sum, column) => sum + column.getActualWidth(), 0);
     const range = params.api.getHorizontalPixelRange();
     const spare = range.right - range.left + width(shown.filter((c) => c.getPinned())) - width(shown);
-    if (spare > 0) params.api.setColumnWidths([{ key: last, newWidth: last.getActualWidth() + spare }]);
+    const wider = (key) => ({ key, newWidth: key.getActualWidth() + Math.floor(spare / free.length) });
+    if (spare > 0) params.api.setColumnWidths(free.map(wider));
   }, 50);
   const find = (key, field) => {
     const node = api?.getRowNode(key);

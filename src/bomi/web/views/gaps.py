@@ -121,7 +121,7 @@ class GapsView(View):
             box.props["aria-label"] = f"{gap.parameter} of row {gap.number}"
             with theme.block("line between"):
                 theme.heading(gap.parameter)
-                found = ui.button(f"row {gap.number}" + (f" · {gap.id}" if gap.id else ""))
+                found = ui.button(theme.called(gap.number, gap.id))
                 found.props("flat dense color=primary no-caps padding='0 6px'").tooltip("Show this row in the table")
                 found.on_click(lambda: self.find(gap))
             ui.label(self.beside(gap, campaign)).classes("soft small")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from nicegui import events, ui
@@ -14,9 +16,9 @@ from bomi.campaign.snapshot import Snapshot
 from bomi.data.reading import read_exclude
 from bomi.errors import FileError
 from bomi.space import EXCLUDE, RESERVED, Integer, Parameter, Real
+from bomi.space.units import with_unit
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.figures import with_unit
 from bomi.web.views.outside import plain_problems
 
 # A name that starts with a colon would be run by the browser; so columns go by their place, and every key is ours.
@@ -29,6 +31,7 @@ _MEANING = {
     "pending": "the outcome is awaited",
     "failed": "the experiment failed",
 }
+_NUMBER = re.compile(r"[<>~]?\s*[-+−]?[\d.,]*\d[\d.,]*(?:[eE][-+]?\d+)?\s*%?")
 _SELECTED = "() => emit(getElement({}).api.getSelectedNodes().map(node => node.id))"
 
 
@@ -86,7 +89,7 @@ class Grid:
             "animateRows": False,  # on its way to its place, a row would be clicked for another
             "suppressFieldDotNotation": True,
             "enableCellTextSelection": False,
-            "autoSizeStrategy": {"type": "fitCellContents"},
+            "autoSizeStrategy": {"type": "fitCellContents", "defaultMaxWidth": 260},
         }
         if editable:
             options["rowSelection"] = {
@@ -111,10 +114,7 @@ class Grid:
             if not (name.startswith(RESERVED) and name.removeprefix(RESERVED) in header)
             for place in (here, *([asked[name]] if name in asked and header.index(name) == here else []))
         ]
-        made = [self._column(place, header[place]) for place in order]
-        if made:
-            made[-1].pop("maxWidth", None)
-        return made
+        return [self._column(place, header[place]) for place in order]
 
     def _column(self, place: int, name: str) -> dict[str, Any]:
         """A column of the table; one whose name is not its own cannot be edited."""
@@ -133,7 +133,8 @@ class Grid:
             about = f"what was asked for {name.removeprefix(RESERVED)}"
         title = f"asked: {name.removeprefix(RESERVED)}" if asked else name
         number = objective is not None or _is_number(parameter) or (asked and self._asks_number(name))
-        classes = [*(["number"] if number else []), *([] if means else ["aside"])]
+        number = number or (parameter is None and _holds_numbers(row[place] for row in sheet.rows if place < len(row)))
+        classes = [*(["number"] if number else []), *([] if means or campaign is None else ["aside"])]
         return {
             "field": f"c{place}",
             "context": name,
@@ -147,7 +148,6 @@ class Grid:
             "cellClassRules": _RULES,
             ":tooltipValueGetter": "params => params.data.told[params.colDef.field]",
             ":comparator": "(a, b) => bomiGrid.byNumber(a, b)",
-            "maxWidth": 260,
         }
 
     def _asks_number(self, name: str) -> bool:
@@ -311,6 +311,12 @@ def _numbers() -> dict[str, Any]:
 
 def _is_number(parameter: Parameter | None) -> bool:
     return isinstance(parameter, Real | Integer)
+
+
+def _holds_numbers(texts: Iterable[str]) -> bool:
+    """Whether a column that the campaign does not speak of is one of numbers: these stand at the right."""
+    some = [text.strip() for text in islice(texts, 200) if text.strip()]
+    return 2 * sum(_NUMBER.fullmatch(text) is not None for text in some) > len(some)
 
 
 def _changed(draft: Draft) -> dict[int, set[str]]:

@@ -152,9 +152,11 @@ class HomeView(View):
             ui.label(f"{objective.name}: no outcome yet").classes("soft")
             return
         value, number, row = max(rows, key=lambda found: objective.merit(found[0]))
+        if len(experiments.campaign.outcomes) > 1:
+            ui.label(objective.name).classes("soft")
         ui.label(theme.with_unit(theme.number(value, 6), objective.unit)).classes("big")
-        called = f"row {number}" + (f" · {row.id}" if row.id else "")
-        ui.label(f"{objective.wish}; {called} of {theme.count(len(rows), 'row')}").classes("soft small")
+        called = theme.called(number, row.id)
+        ui.label(f"{objective.wish}; {called}, of {theme.count(len(rows), 'row')}").classes("soft small")
         parameters = experiments.campaign.space.parameters
         theme.facts([(name, theme.shown(cell, parameters[name])) for name, cell in row.recorded.items()])
 
@@ -169,7 +171,7 @@ class HomeView(View):
         with theme.sheet():
             theme.heading("Next")
             if waits:
-                names = [f"experiment {row.id}" if row.id else f"row {number}" for number, row in waits]
+                names = [theme.called(number, row.id) for number, row in waits]
                 more = f" and {len(names) - 6} more" if len(names) > 6 else ""
                 ui.label(f"Waiting for a result: {', '.join(names[:6])}{more}.")
                 theme.button("Enter results", lambda: self.go("suggest"), icon="edit")
@@ -263,8 +265,8 @@ class HomeView(View):
         gap = worth[0]
         value = theme.with_unit(theme.number(gap.worth, 2), campaign.unit)
         ui.label(
-            f"{gap.parameter} of row {gap.number}" + (f" ({gap.id})" if gap.id else "") + ": if you can look up one "
-            f"value, look up this one. {value} of the uncertainty of the best predictable outcome hang on it."
+            f"{gap.parameter} of {theme.called(gap.number, gap.id)}: if you can look up one value, look up this one. "
+            f"{value} of the uncertainty of the best predictable outcome hang on it."
         )
         with theme.block("line"):
             theme.button("To the gaps", lambda: self.go("gaps"))

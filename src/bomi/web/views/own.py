@@ -13,9 +13,9 @@ from bomi.errors import BomiError
 from bomi.results import Suggestion
 from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Known
+from bomi.space.units import with_unit
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.figures import with_unit
 from bomi.web.views.typed import keep
 from bomi.web.views.waiting import there
 

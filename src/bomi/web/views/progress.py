@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from bomi.workflow import Overview, Recommendation
 
 
+FEW = 6  # parameters of which all pairs are shown
+LEAST = 0.01  # share of the variation that two parameters account for only together, if it is told of many
+
+
 class ProgressView(View):
     """Where the campaign of a session stands."""
 
@@ -174,7 +178,7 @@ class ProgressView(View):
     def called(self, one: Recommendation) -> str:
         """A row, in words."""
         identity = self.experiments.rows[self.experiments.numbers.index(one.row)].id
-        return f"row {one.row}" + (f" · {identity}" if identity else "")
+        return theme.called(one.row, identity)
 
     def settings(self, values: Mapping[str, Cell]) -> list[tuple[str, str]]:
         """A setting, in words."""
@@ -196,7 +200,8 @@ class ProgressView(View):
                 self.importance(self.found.importance[self.outcome])
             middle = self.found.recommended[len(self.found.recommended) // 2]
             if self.outcome in self.found.slices and middle.around is not None:
-                made = Slices(self.session, self.experiments, self.outcome, dict(middle.around))
+                ranked = [one.parameter for one in self.found.importance.get(self.outcome, ())]
+                made = Slices(self.session, self.experiments, self.outcome, dict(middle.around), ranked)
                 self.slices = made.build(self.found.slices[self.outcome], middle.best.predicted)
             self.trust(objective)
 
@@ -231,7 +236,7 @@ class ProgressView(View):
             self.doubt()
             ui.label(
                 f"The share of the variation of {self.outcome} over the whole space that each parameter accounts for: "
-                "alone (dark), and with others (light); in brackets, between what and what the latter may be."
+                "alone (dark), and with others (light); in brackets, the 90 % interval of the latter."
             ).classes("soft small")
             largest = max(max(one.total, one.alone) for one in found) or 1.0
             with ui.element("div").style(
@@ -251,10 +256,16 @@ class ProgressView(View):
 
     def interactions(self) -> None:
         """What two parameters do only together, as a small matrix."""
-        names, shares = self.experiments.campaign.space.names, self.found.interactions[self.outcome]
-        if len(names) < 2:
+        everyone, shares = self.experiments.campaign.space.names, self.found.interactions[self.outcome]
+        if len(everyone) < 2:
             return
-        ui.label(f"What two parameters do to {self.outcome} only together:").classes("small")
+        some = [place for place, most in enumerate(shares.max(axis=0)) if most >= LEAST or len(everyone) <= FEW]
+        if not some:  # of many parameters, most do nothing with any other
+            ui.label(f"No two parameters do {LEAST:.0%} or more to {self.outcome} only together.").classes("small")
+            return
+        names, shares = [everyone[place] for place in some], shares[some][:, some]
+        rest = "" if len(names) == len(everyone) else f"; pairs with any other do less than {LEAST:.0%}"
+        ui.label(f"What two parameters do to {self.outcome} only together{rest}:").classes("small")
         with theme.block("scroll"), ui.element("table").classes("rows matrix"):
             with ui.element("thead"), ui.element("tr"):
                 ui.element("td")

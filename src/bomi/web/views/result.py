@@ -15,9 +15,9 @@ from bomi.data.objectives import ERROR
 from bomi.data.observations import FAILED, Row
 from bomi.errors import BomiError, TableError
 from bomi.space import RESERVED, Integer, Real, cells
+from bomi.space.units import with_unit
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.figures import with_unit
 from bomi.web.views.outside import offer, refused
 from bomi.web.views.typed import keep
 

@@ -10,6 +10,7 @@ from bomi.campaign import Campaign
 from bomi.campaign.draft import Draft
 from bomi.data.observations import Row
 from bomi.errors import BomiError
+from bomi.space.units import with_unit
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.result import beside, compared
@@ -32,11 +33,13 @@ class ResultsDialog:
             theme.name_dialog(box, "Results")
             theme.heading("Results")
             ui.label(
-                "What came out of those that went as asked. Leave blank what is not known yet; a failure is `failed`."
+                "What came out of those that went as asked. Leave blank what is not known yet; for a failure, type "
+                "failed."
             ).classes("soft small")
             with theme.block("scroll").style("width: 100%"), ui.element("table").classes("compact"):
                 with ui.element("thead"), ui.element("tr"):
-                    for name in ("experiment", *self.names):
+                    units = {one.name: one.unit for one in campaign.objectives}
+                    for name in ("experiment", *(with_unit(name, units.get(name, "")) for name in self.names)):
                         theme.text_as("th", name).props("scope=col")
                 with ui.element("tbody"):
                     for place, number, row in rows:

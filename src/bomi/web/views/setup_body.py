@@ -212,7 +212,8 @@ class FormBody:
                 kept = {"error": "are an error", "keep": "are used; suggestions stay inside"}
                 self.choice("outside", "Rows outside the ranges", kept)
         if others := [key for key in self.document if key not in KNOWN]:
-            theme.note(f"Kept as it is: {', '.join(others)}. It can be changed as text.")
+            name = self.snapshot.campaign_path.name
+            theme.note(f"Also in {name}, and kept as it is: {', '.join(others)}. To change it, press Text.")
         if b"#" in (self.snapshot.toml or b""):
             ui.label(
                 "Saving the form writes the file anew, without comments of your own; the version before is kept as "

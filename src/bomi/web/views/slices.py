@@ -11,6 +11,7 @@ from bomi.campaign import Experiments
 from bomi.errors import BomiError
 from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Known
+from bomi.space.units import with_unit
 from bomi.web import figures, theme
 from bomi.web.desk import Session
 from bomi.web.views.waiting import there
@@ -25,8 +26,16 @@ STEPS = 400  # of a slider whose parameter has no step
 class Slices:
     """Slices of one outcome through a setting that can be moved, with a map of two parameters below them."""
 
-    def __init__(self, session: Session, experiments: Experiments, outcome: str, recommended: dict[str, Known]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        experiments: Experiments,
+        outcome: str,
+        recommended: dict[str, Known],
+        ranked: Sequence[str] = (),
+    ) -> None:
         self.session, self.experiments, self.outcome = session, experiments, outcome
+        self.ranked = ranked  # the parameter that matters most first
         self.recommended = recommended
         self.setting = dict(recommended)
         self.controls: dict[str, tuple[Any, ui.label]] = {}
@@ -65,10 +74,11 @@ class Slices:
         """A parameter's figure and its control."""
         name = one.parameter
         with theme.block("line between"):
-            theme.heading(figures.with_unit(name, parameter.unit))
+            theme.heading(with_unit(name, parameter.unit))
             value = ui.label().style("font-weight: 500")
-        empty = {"data": [], "layout": figures.layout(height=210), "config": figures.CONFIG}
-        figure = self.plots[name] = theme.plot(empty, 210, f"expected {self.outcome} along {name}")
+        height = figures.slice_height(one, parameter)
+        empty = {"data": [], "layout": figures.layout(height=height), "config": figures.CONFIG}
+        figure = self.plots[name] = theme.plot(empty, height, f"expected {self.outcome} along {name}")
         theme.export(figure, f"{self.outcome} along {name}")
         self.controls[name] = (self.control(name, parameter), value)
 
@@ -78,7 +88,7 @@ class Slices:
             low, high, step = _scale(parameter)
             made: Any = ui.slider(min=low, max=high, step=step, value=_position(parameter, self.setting[name]))
             made.on("update:model-value", lambda event: self.move(name, _value(parameter, event.args)), throttle=0.15)
-            made.props["aria-label"] = figures.with_unit(name, parameter.unit)
+            made.props["aria-label"] = with_unit(name, parameter.unit)
             return made
         texts = [cells.text(value) for value in parameter.values]
         if len(texts) <= FEW:
@@ -114,7 +124,7 @@ class Slices:
     def axis(self) -> str:
         """The outcome, with its unit."""
         objective = next(one for one in self.experiments.campaign.objectives if one.name == self.outcome)
-        return figures.with_unit(objective.name, objective.unit)
+        return with_unit(objective.name, objective.unit)
 
     def move(self, name: str, value: Any) -> None:
         """Another value of one parameter: look there."""
@@ -169,12 +179,13 @@ class Slices:
         names = [name for name, one in self.parameters.items() if isinstance(one, Real | Integer)]
         if len(names) < 2:
             return
+        first, second, *_ = dict.fromkeys((*(name for name in self.ranked if name in names), *names))
         with theme.sheet() as self.chart:
             with theme.block("line between"):
                 theme.heading(f"Map of the expected {self.outcome}")
                 with theme.block("line"):
-                    self.across = ui.select(names, value=names[0], label="Across").props("outlined dense")
-                    self.up = ui.select(names, value=names[1], label="Up").props("outlined dense")
+                    self.across = ui.select(names, value=first, label="Across").props("outlined dense")
+                    self.up = ui.select(names, value=second, label="Up").props("outlined dense")
                     for one in (self.across, self.up):
                         one.style("min-width: 150px")
                     self.unsure = ui.checkbox("How unsure it is")

@@ -46,10 +46,10 @@ class SuggestView(View):
                     .on("keydown.enter", self.ask)
                 )
                 theme.button("Suggest", self.ask, icon="auto_awesome", primary=True)
+                ui.label(
+                    "Each suggestion takes the ones before it, and the rows that await their outcome, into account."
+                ).classes("soft small")
             self.given = Given(self.session, self.session.snapshot.campaign).build()
-            ui.label(
-                "Each suggestion takes the ones before it, and the rows that await their outcome, into account."
-            ).classes("soft small")
         if self.session.snapshot.campaign is not None:
             Own(self.session, self.session.snapshot.campaign).build()
         self.results = ui.element("div").classes("stack")
@@ -171,24 +171,27 @@ class SuggestView(View):
                     self.interval(campaign, name, predicted)
             for name, text in theme.expected(campaign, advice.suggestion.as_done):
                 ui.label(f"As the equipment does it: {text} {name}").classes("soft small")
-            theme.facts(self.beside_nearest(campaign, advice))
+            self.beside_nearest(campaign, advice)
             said = reason or advice.why
             ui.label(said[:1].upper() + said[1:] + ".").classes("soft small")
             ui.element("div").classes("grow")
             theme.button("Add to the table", lambda: self.add([place]), icon="playlist_add")
 
-    def beside_nearest(self, campaign: Campaign, advice: Advice) -> list[tuple[str, str]]:
-        """The setting, and where it differs from the nearest row."""
+    def beside_nearest(self, campaign: Campaign, advice: Advice) -> None:
+        """The setting, and in brackets where the nearest row differs from it."""
         experiments, parameters = self.session.snapshot.experiments, campaign.space.parameters
         lines = dict(zip(experiments.numbers, experiments.rows, strict=True)) if experiments is not None else {}
         near = lines[advice.nearest].recorded if advice.nearest in lines else {}
         chosen = advice.suggestion.candidate
         told = [] if chosen is None else [("candidate", str(chosen))]
+        differs = {name for name, value in advice.suggestion.items() if name in near and near[name] != value}
         for name, value in advice.suggestion.items():
-            before = near.get(name)
-            other = f"  (row {advice.nearest}: {theme.shown(before)})" if name in near and before != value else ""
+            other = f" ({theme.shown(near[name])})" if name in differs else ""
             told.append((name, theme.shown(value, parameters[name]) + other))
-        return told
+        theme.facts(told)
+        if advice.nearest is not None and differs:
+            nearest = theme.called(advice.nearest, lines[advice.nearest].id)
+            ui.label(f"In brackets: the nearest row, {nearest}.").classes("soft small")
 
     def measured(self, name: str) -> list[float]:
         """What was measured of an outcome so far."""
@@ -204,7 +207,7 @@ class SuggestView(View):
         best = max(measured, key=objective.merit)
         change = _of(predicted, name).mean - best
         sign = "+" if change >= 0 else "−"
-        text = theme.with_unit(sign + theme.number(abs(change), 3), objective.unit)
+        text = theme.with_unit(sign + theme.number(abs(change), 2), objective.unit)
         return f", {text} beside the best so far ({theme.number(best)})"
 
     def interval(self, campaign: Campaign, name: str, predicted: Any) -> None:
