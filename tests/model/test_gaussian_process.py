@@ -5,6 +5,7 @@ import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
+from bomi.model import gaussian_process
 from bomi.model.fitting import (
     NOISE_BOUNDS,
     NOISE_LEVELS,
@@ -120,6 +121,16 @@ def test_fitted_is_the_mean_at_the_rows():
     model = given_parameters(X, y, scale=1.0, length=0.3, noise=0.05)
     for q in range(2):
         torch.testing.assert_close(model.fitted()[q], model.moments(X[q])[0][q], rtol=0, atol=1e-10)
+
+
+def test_means_alone_are_those_of_the_moments(monkeypatch):
+    X, y = random_table(5)
+    model = given_parameters(X, y, scale=1.0, length=0.3, noise=0.05)
+    points = torch.rand(30, X.shape[-1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert torch.equal(model.means(points), model.moments(points)[0])
+    monkeypatch.setattr(gaussian_process, "CHUNK", 1)  # a few at a time
+    torch.testing.assert_close(model.means(points), model.moments(points)[0], rtol=0, atol=0)
+    torch.testing.assert_close(model.means(points), torch.cat([model.means(one[None]) for one in points], -1))
 
 
 def test_the_botorch_posterior_has_the_same_moments():

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 import torch
 
-from bomi import Categorical, Integer, Real, Space
+from bomi import Categorical, Integer, Linear, Real, Space
 from bomi.errors import SuggestionError
-from bomi.search.candidates import RAW, _pick, best_of, maximize, space_filling
+from bomi.search.candidates import EXACTLY, RAW, _optimize, _pick, best_of, maximize, space_filling
 from bomi.search.trust_region import Region
 
 BOX = Space({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
@@ -261,3 +261,29 @@ def test_the_best_point_is_always_a_start_and_the_others_are_good_ones():
     assert many.mean() > 0.75
     unknown = torch.tensor([0.2, torch.nan, -torch.inf, 0.5], dtype=torch.float64)
     assert int(_pick(unknown, 0, 2)[0]) == 3
+
+
+def test_what_several_discrete_parameters_gain_is_gained_at_once():
+    """From far away in twelve whole numbers, a step for each alone would take twelve rounds."""
+    space = Space({f"n{j}": Integer(0, 9) for j in range(12)})
+    at = torch.linspace(0, 1, 12, dtype=torch.float64)
+    calls = []
+
+    def score(x):
+        calls.append(len(x))
+        return -(x - at).square().sum(-1)
+
+    far = torch.from_numpy(space.snap((1 - at)[None].numpy()))
+    points, values = _optimize(score, space, far, None, EXACTLY)
+    expected = torch.from_numpy(space.snap(at[None].numpy()))
+    assert torch.equal(points, expected)
+    assert values == score(expected)
+    assert len(calls) < 12
+
+
+def test_changes_made_at_once_keep_the_constraints():
+    """Each of two numbers alone may rise to 6, both may not."""
+    space = Space({"n": Integer(0, 9), "m": Integer(0, 9)}, constraints=[Linear({"n": 1, "m": 1}, max=9)])
+    points, values = _optimize(lambda x: x[:, 0] + 1.1 * x[:, 1], space, torch.zeros(1, 2).double(), None, EXACTLY)
+    assert space.from_unit(points[0].numpy()) == {"n": 0, "m": 9}
+    assert float(values) == pytest.approx(1.1)

@@ -106,6 +106,9 @@ def _front(
     for each in weights:
         seen = done[int(acquisition.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
         found.append(_recommendation(known, choices, risk, seen, each, shortlist))
+        if shortlist is not None:  # neighbours on the front are near each other
+            place = torch.from_numpy(known.space.places([found[-1].setting or {}]))
+            shortlist = torch.cat([shortlist, choices.points(place)])
     usable = [best for best in found if best.setting is not None]
     if not usable:
         return Front(**vars(found[-1]))
@@ -152,7 +155,7 @@ def luck(fit: Fit, best: Tensor, *, seed: int) -> float:
     noise = torch.randn(expected.shape[1], RESAMPLED, generator=rng, dtype=torch.float64)
     spread = model.variances.cpu().sqrt().expand_as(expected)
     with torch.no_grad():
-        today = model.moments(places)[0].mean(0)  # (m,)
+        today = model.means(places).mean(0)  # (m,)
         resampled = model.means_of(places, expected.unsqueeze(-1) + spread.unsqueeze(-1) * noise).mean(0)  # (m, b)
     found, where = resampled.max(0)
     return max(float((found - today[where]).mean()), 0.0)

@@ -45,7 +45,7 @@ def influence_of_rows(fit: Fit, outcome: int, point: Tensor) -> tuple[Tensor, Te
     """Rows of the table, and by how much each moves the expected outcome at a point.  (d,) -> (n,), (n,)"""
     model, transform, worlds = fit.models[outcome], fit.transforms[outcome], fit.completed
     with torch.no_grad():
-        mean = model.moments(point[None])[0].mean()
+        mean = model.means(point[None]).mean()
         change = model.influence(point).mean(0)
     known = (~torch.atleast_2d(worlds.targets)[outcome].isnan()).nonzero()[:, 0]
     rows = known if worlds.rows is None else worlds.rows[known]
@@ -60,7 +60,7 @@ def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
     found = []
     for some in torch.arange(len(fit.draws.inputs)).split(AT_ONCE):
         with torch.no_grad():
-            found.append(fit.models_of(fit.draws.select(some))[outcome].moments(point[None])[0][:, 0])
+            found.append(fit.models_of(fit.draws.select(some))[outcome].means(point[None])[:, 0])
     return fit.transforms[outcome].to_outcomes(torch.cat(found)).clamp(*fit.table.ranges[outcome])
 
 

@@ -158,7 +158,7 @@ def _expected_of_rows(fit: Fit) -> list[Tensor]:
     """What each world expects of the outcomes of its rows, on the model's scale.  J times (Q, r)"""
     if len(fit.models) == 1:
         return [fit.models[0].fitted_now()]
-    return [model.moments(fit.measured)[0] for model in fit.models]
+    return [model.means(fit.measured) for model in fit.models]
 
 
 def gains_of_looking_up(
@@ -175,7 +175,7 @@ def gains_of_looking_up(
     found = []
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         with torch.no_grad():
-            found.append(scale.of([model.moments(points)[0] for model in fit.models_of(draws.select(some))]))
+            found.append(scale.of([model.means(points) for model in fit.models_of(draws.select(some))]))
     merits = torch.cat(found).numpy()  # (M, m, W)
     best, flat = merits.mean(0).max(0), merits.reshape(len(merits), -1)
 

@@ -88,11 +88,17 @@ def recommended(
 
         return score
 
+    per_world = [score_of(world) for world in outlook.worlds()]
     if choices.listed is not None:
-        per_world = [score_of(world) for world in outlook.worlds()]
         return candidates.best_listed(score_of(outlook), choices.listed, per_world=per_world)
-    starts = choices.points(fit.good_rows)
-    return candidates.maximize(score_of(outlook), choices.left, seed=seed, starts=starts, shortlist=shortlist)
+    return candidates.maximize(
+        score_of(outlook),
+        choices.left,
+        seed=seed,
+        starts=choices.points(fit.good_rows),
+        per_world=per_world,
+        shortlist=shortlist,
+    )
 
 
 def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, risk: Risk = EXPECTED, *, seed: int) -> Tensor | None:
@@ -101,14 +107,17 @@ def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, risk: Risk = EXPEC
         return None
     outlook = fit.choosing(choices, execution=risk.done(fit))
 
-    def score(points: Tensor) -> Tensor:
-        merits = _relative_merits(outlook, points, risk)
-        each = torch.stack([acquisition.chebyshev(merits, one) for one in weights])  # (w, m)
-        return (each - each.amax(-1, keepdim=True)).amax(0)
+    def score_of(outlook: Outlook) -> Score:
+        def score(points: Tensor) -> Tensor:
+            merits = _relative_merits(outlook, points, risk)
+            each = torch.stack([acquisition.chebyshev(merits, one) for one in weights])  # (w, m)
+            return (each - each.amax(-1, keepdim=True)).amax(0)
 
-    scores: list[Score] = [score]
+        return score
+
+    per_world = [score_of(world) for world in outlook.worlds()]
     starts = choices.points(fit.good_rows)
-    return candidates.shortlist_of(scores, choices.left, seed=seed, starts=starts, most=candidates.SHORTLIST)
+    return candidates.shortlist_of(per_world, choices.left, seed=seed, starts=starts, most=candidates.SHORTLIST)
 
 
 def _relative_merits(outlook: Outlook, points: Tensor, risk: Risk = EXPECTED) -> Tensor:
@@ -132,7 +141,7 @@ def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         for j, (model, aim) in enumerate(zip(fit.models_of(draws.select(some)), fit.aims, strict=True)):
             with torch.no_grad():
-                merits = acquisition.merit(model.moments(points)[0], aim).amax(-1)
+                merits = acquisition.merit(model.means(points), aim).amax(-1)
             # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
             told = fit.transforms[j].to_outcomes(merits if aim is None else aim - merits)
             found[j].append(told.clamp(*fit.table.ranges[j]))

@@ -190,7 +190,7 @@ class ConditionedProcess(GaussianProcess):
     def fitted_now(self) -> Tensor:
         """The posterior mean at each world's own rows, were they made now.  (Q, n)"""
         with torch.no_grad():
-            return self.moments(self.places)[0].cpu()
+            return self.means(self.places).cpu()
 
     def offsets(self, column: int, codes: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and covariance of the offsets of some groups of a column.  (G,) -> (Q, G), (Q, G, G)"""

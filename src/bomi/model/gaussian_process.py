@@ -79,16 +79,31 @@ class GaussianProcess(Model):
 
     def moments(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of f in each world.  points: (m, d) or (Q, m, d) -> (Q, m), (Q, m)"""
-        most = max((GPU_CHUNK if self.inputs.is_cuda else CHUNK) // self.inputs[..., 0].numel(), 8)
-        if points.shape[-2] > most and not torch.is_grad_enabled():
-            parts = [self.moments(part) for part in points.split(most, -2)]
-            return torch.cat([mean for mean, _ in parts], -1), torch.cat([variance for _, variance in parts], -1)
+        if parts := self._parts(points):
+            each = [self.moments(part) for part in parts]
+            return torch.cat([mean for mean, _ in each], -1), torch.cat([variance for _, variance in each], -1)
         x = self._place(points).expand(len(self.inputs), -1, -1)
         k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
         mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
         explained = torch.linalg.solve_triangular(self.L, k, upper=False).square().sum(-2)
         prior = self.kernel.diagonal(self.theta, x)
         return mean.to(points.device), (prior - explained).clamp_min(1e-12 * prior.detach()).to(points.device)
+
+    def means(self, points: Tensor) -> Tensor:
+        """The mean alone, which takes no triangular solve.  (m, d) or (Q, m, d) -> (Q, m)"""
+        if parts := self._parts(points):
+            return torch.cat([self.means(part) for part in parts], -1)
+        x = self._place(points).expand(len(self.inputs), -1, -1)
+        mean: Tensor = (cross(self.kernel, self.theta, self.inputs, x) * self.alpha.unsqueeze(-1)).sum(-2)
+        return mean.to(points.device)
+
+    def _parts(self, points: Tensor) -> tuple[Tensor, ...]:
+        """Of points that are too many at a time a part for each time; of others none."""
+        most = max((GPU_CHUNK if self.inputs.is_cuda else CHUNK) // self.inputs[..., 0].numel(), 8)
+        if points.shape[-2] <= most or torch.is_grad_enabled():
+            return ()
+        parts: tuple[Tensor, ...] = points.split(most, -2)
+        return parts
 
     def worlds(self) -> list[GaussianProcess]:
         """Each world alone."""

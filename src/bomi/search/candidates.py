@@ -93,13 +93,13 @@ def maximize(
     """
     if _is_enumerable(space):
         return _best_free(score, space, _every_point(space), None, seed, taken)
-    most = SHORTLIST if shortlist is None else len(shortlist)
+    # A shared shortlist was chosen with care: half the starts, and not to the last digit.
+    restarts, tolerance = (RESTARTS, EXACTLY) if shortlist is None else (RESTARTS // 2, ROUGHLY)
     if within is not None or shortlist is None:
+        most = SHORTLIST if shortlist is None else len(shortlist)
         shortlist = _raw_points(space, seed, starts) if within is None else _near_points(space, seed, within)
         shortlist = _shortlisted(shortlist, per_world, most) if len(per_world) > 1 else shortlist
     values = _evaluate(score, shortlist)
-    careful = most != SHORTLIST  # a shared shortlist was chosen with care: half the starts, and not to the last digit
-    restarts, tolerance = (RESTARTS // 2, ROUGHLY) if careful else (RESTARTS, EXACTLY)
     optimized, tops = _optimize(score, space, shortlist[_pick(values, seed, restarts)], within, tolerance)
     return _best_free(score, space, torch.cat([optimized, shortlist]), torch.cat([tops, values]), seed, taken)
 
@@ -270,7 +270,7 @@ def _lbfgs(score: Score, space: Space, points: Tensor, free: Tensor, within: Reg
     if within is not None:
         low, high = (within.center - within.radius).clamp(0, 1), (within.center + within.radius).clamp(0, 1)
     if bool(free[[space.columns[j].start for j in space.constrained]].any()):
-        return feasible.slsqp(score, space, points, free, low, high)
+        return feasible.slsqp(score, space, points, free, low, high, tolerance=tolerance)
 
     def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         moving = torch.from_numpy(flat).requires_grad_()
@@ -296,7 +296,22 @@ def _lbfgs(score: Score, space: Space, points: Tensor, free: Tensor, within: Reg
 
 
 def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-    """Each point after the best single change of a discrete parameter, or of what is 0, if there is a better one."""
+    """Each point after the best change of a discrete parameter, or of what is 0, or of several parameters at once, if
+    there is a better one."""
+    moves, origin, parameters = _single_changes(space, points)
+    scores = _evaluate(score, moves)
+    joint, whose = _joint_changes(space, points, moves, origin, parameters, scores - values[origin])
+    found, gains = torch.cat([moves, joint]), torch.cat([scores, _evaluate(score, joint)])
+    best_points, best_values = points.clone(), values.clone()
+    for i, move, value in zip(torch.cat([origin, whose]).tolist(), found, gains, strict=True):
+        if value > best_values[i]:
+            best_points[i], best_values[i] = move, value
+    return best_points, best_values
+
+
+def _single_changes(space: Space, points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Points with one discrete parameter at another value, or another one that is 0: also of which of the points it is,
+    and the parameter, -1 of the latter.  (m, d), (m,), (m,)"""
     changed, origin, parameters = [], [], []
     for i, point in enumerate(points):
         for j, (parameter, columns) in enumerate(zip(space.parameters.values(), space.columns, strict=True)):
@@ -307,19 +322,40 @@ def _best_change(score: Score, space: Space, points: Tensor, values: Tensor) -> 
                 origin.append(i)
                 parameters.append(j)
     moves = torch.stack(changed) if changed else points[:0]
+    whose, which = torch.tensor(origin, dtype=torch.long), torch.tensor(parameters, dtype=torch.long)
     if space.constraints:
         if changed:
-            moves, which = feasible.exchange(space, moves, torch.tensor(parameters))
-            origin = [origin[m] for m in which.tolist()]
+            moves, kept = feasible.exchange(space, moves, which)
+            whose, which = whose[kept], which[kept]
         swapped = [feasible.swaps(space, point) for point in points]
         moves = torch.cat([moves, *swapped])
-        origin += [i for i, each in enumerate(swapped) for _ in each]
-    scores = _evaluate(score, moves)
-    best_points, best_values = points.clone(), values.clone()
-    for i, move, value in zip(origin, moves, scores, strict=True):
-        if value > best_values[i]:
-            best_points[i], best_values[i] = move, value
-    return best_points, best_values
+        whose = torch.cat([whose, *(torch.full((len(each),), i) for i, each in enumerate(swapped))])
+        which = torch.cat([which, torch.full((len(moves) - len(which),), -1)])
+    return moves, whose, which
+
+
+def _joint_changes(
+    space: Space, points: Tensor, moves: Tensor, origin: Tensor, parameters: Tensor, gains: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Of each point the best two, three and more changes of different parameters that each better it, made at once.
+
+    What two parameters gain together is most often what either gains alone.  -> (m, d), (m,) of which of the points
+    """
+    found, whose = [], []
+    for i, point in enumerate(points):
+        better = ((origin == i) & (gains > 0) & (parameters >= 0)).nonzero()[:, 0]
+        changed, together = set[int](), point
+        for m in better[gains[better].argsort(descending=True)].tolist():
+            if int(parameters[m]) in changed:
+                continue
+            changed.add(int(parameters[m]))
+            together = torch.where(moves[m] != point, moves[m], together)
+            if len(changed) > 1:
+                found.append(together)
+                whose.append(i)
+    joint = torch.stack(found) if found else points[:0]
+    kept = torch.from_numpy(space.holds(joint.numpy()))
+    return joint[kept], torch.tensor(whose, dtype=torch.long)[kept]
 
 
 def _every_point(space: Space) -> Tensor:

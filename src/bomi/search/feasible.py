@@ -46,10 +46,18 @@ def around(space: Space, points: Tensor, parameter: int | None = None) -> Tensor
 
 
 def slsqp(
-    score: Callable[[Tensor], Tensor], space: Space, points: Tensor, moving: Tensor, low: Tensor, high: Tensor
+    score: Callable[[Tensor], Tensor],
+    space: Space,
+    points: Tensor,
+    moving: Tensor,
+    low: Tensor,
+    high: Tensor,
+    *,
+    tolerance: float = 1e-9,
 ) -> Tensor:
     """Maximization along the moving columns inside the constraints, from each point on its own, by sequential quadratic
-    programming (Kraft 1988).  points: (r, d); moving: (d,) bool; low, high: (d,)"""
+    programming (Kraft 1988), until a step gains less than the tolerance.  points: (r, d); moving: (d,) bool; low, high:
+    (d,)"""
     polytope = space.polytope
     assert polytope is not None
     first = np.array([space.columns[j].start for j in space.constrained])
@@ -99,7 +107,7 @@ def slsqp(
             method="SLSQP",
             bounds=bounds,
             constraints=[limit(each) for each in rows if each.any()],
-            options={"maxiter": STEPS, "ftol": 1e-9},
+            options={"maxiter": STEPS, "ftol": tolerance},
         )
         if np.isfinite(found.x).all():
             place[mask] = np.clip(found.x, bounds.lb, bounds.ub)

@@ -94,7 +94,7 @@ class Outlook:
         """With what the models expect at the rows tried.  rows: (Q, r, d)"""
         tried = [
             # A single outcome is known at all of its rows: nothing to compute.
-            model.fitted_now() if len(models) == 1 else model.moments(rows)[0]
+            model.fitted_now() if len(models) == 1 else model.means(rows)
             for model in models
         ]
         return cls(tuple(models), tuple(aims), _merits(tried, aims), success)
@@ -110,7 +110,7 @@ class Outlook:
         some = draws if choices.unknown else draws[:1]
         today = choices.today(rows).unsqueeze(1)  # (Q, 1, r, d)
         today = torch.where(today.isnan(), some[:, None], today).expand(-1, len(some), -1, -1)  # (Q, D, r, d)
-        means = [model.moments(today.flatten(1, 2))[0] for model in self.models]
+        means = [model.means(today.flatten(1, 2)) for model in self.models]
         tried = _merits(means, self.aims).unflatten(1, today.shape[1:3])  # (Q, D, r, J)
         if len(some) > 1:
             front = torch.stack([acquisition.undominated(world) for world in tried.mean(1)])  # (Q, r)
@@ -129,6 +129,10 @@ class Outlook:
         if self.draws is not None:
             done = torch.where(done.isnan(), self.draws[:, None, None], done)
         return Places(weights, done)
+
+    def means(self, places: Places) -> list[Tensor]:
+        """Mean of the average outcome over what is done.  J times (Q D, m)"""
+        return [places.mean(places.by_draw(model.means(places.flat))) for model in self.models]
 
     def moments(self, places: Places) -> list[tuple[Tensor, Tensor]]:
         """Mean and standard deviation of each outcome in each world.  J times (Q D, B m), (Q D, B m)"""
@@ -156,7 +160,7 @@ class Outlook:
         if self.draws is not None or not len(requests):
             return asked
         with torch.no_grad():
-            means = [mean for mean, _ in asked.asked_moments(asked.places(requests))]
+            means = asked.means(asked.places(requests))
         return replace(asked, tried=_merits(means, self.aims))
 
     def log_chance(self, places: Places) -> Tensor:
@@ -190,7 +194,7 @@ class Outlook:
         each world takes what is likeliest, in a draw of its own.  (m, r), or in the whole cube (Q, m, d)"""
         with torch.no_grad():
             places = self.places(points)
-            expected = [mean for mean, _ in self.asked_moments(places)]
+            expected = self.means(places)
         own = places.likeliest(len(self.models[0].inputs))
         return replace(
             self,
@@ -217,7 +221,9 @@ class Outlook:
         if not len(points):  # where constraints leave few settings, a search may have none to compare
             return points.new_zeros(0, len(self.models))
         places = self.places(points)
-        if worst is None:
+        if worst is None and all(aim is None for aim in self.aims):  # variances have no say
+            merits = [mean.mean(0) for mean in self.means(places)]
+        elif worst is None:
             merits = [
                 acquisition.expected_merit(one.mean, one.variance.sqrt(), aim)
                 for one, aim in zip(self.expected(places), self.aims, strict=True)
