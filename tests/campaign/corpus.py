@@ -82,6 +82,8 @@ def outcome(case: Case, folder: Path) -> str:
         lines.append(f"{head}: " + " | ".join(told(row, objective.name) for row in experiments.rows))
     if found.unused:
         lines.append(f"unused: {', '.join(found.unused)}")
+    if found.doubtful:
+        lines.append(f"doubt: {', '.join(found.doubtful)}")
     lines += [f"note: {note}" for note in sheet.notes]
     lines += [f"look: {doubt}" for doubt in doubts(experiments)]
     return "\n".join(lines) + "\n"

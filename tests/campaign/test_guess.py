@@ -57,7 +57,10 @@ def test_what_is_only_a_guess_is_called_one():
     table = "T (°C),feed,drying,CD (nm)\n60,1,4.1,182\n70,2,4.7,171\n60,2,4.3,165\n70,1,4.9,179\n"
     said = why(table, objective="CD (nm)")
     assert said["CD (nm)"].startswith("objective: maximize, though its name does not tell: --goal minimize")
-    assert said["drying"].endswith(DIFFERS)
+    assert said["drying"] == (
+        "unused: kept, not used: perhaps nobody sets it: it differs in nearly each row, as if measured; "
+        "--parameters names it"
+    )
     assert "differs" not in said["feed"]
 
 
@@ -311,10 +314,15 @@ def test_a_year_beyond_all_numbers_is_no_reason_to_stop():
     assert "heat" in guess(parse_sheet(HERE, text.encode()), objective="hardness").campaign.space.names
 
 
-def test_parameters_whose_names_do_not_say_that_they_are_set_are_named():
+def test_parameters_that_perhaps_nobody_sets_are_named_with_the_reason_and_the_flag(tmp_path):
     table = "temperature,Betreuerin,dopant,strength\n" + "".join(
         f"{160 + 5 * (i % 4)},{['Ada', 'Eva'][i % 2]},{['La', 'Ce', 'Nd'][i % 3]},{i * i}\n" for i in range(12)
     )
     found = guessed(table)
-    assert "'Betreuerin', 'dopant'; if one is measured, or says who" in found.doubt
+    assert found.doubtful == {"Betreuerin": "its values may be names of people or places"}
+    assert found.doubt == (
+        "perhaps nobody sets 'Betreuerin': its values may be names of people or places. "
+        "Name what you set: --parameters 'temperature,dopant'"
+    )
+    assert "perhaps nobody sets it: its values may be names of people or places\n" in found.text()
     assert guessed(table, parameters=["temperature", "dopant"]).doubt == ""

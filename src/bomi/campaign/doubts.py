@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomi.campaign.experiments import Experiments
-from bomi.campaign.lexicon import goal_of, is_count
+from bomi.campaign.lexicon import goal_of, is_count, is_thing
 from bomi.campaign.words import likely_mistakes, merge_spellings
 from bomi.data.bulk import far_from_bulk
 from bomi.data.observations import Row
@@ -28,15 +28,6 @@ APART = 0.5  # of the range of all outcomes: further apart, two outcomes of one 
 _CODE = re.compile(
     r"(?:^|[\s_])(?:type|code|class|kind|group|machine|line|reactor|furnace|oven|grade|alloy|legierung|alliage|aleación|supplier|strain|variety|recipe|typ|"
     r"art|klasse|ofen|anlage|maschine|sorte|gruppe|classe|four|groupe|tipo|clase|grupo|horno)(?:$|[\s_.])",
-    re.IGNORECASE,
-)
-_THING = re.compile(  # what is one of several, and seldom an amount
-    r"(?:^|[\s_])(?:solvent|catalyst|ligand|base|acid|substrate|medium|cultivar|treatment|operator|shift|mou?ld|nozzle|"
-    r"material|resin|polymer|electrode|electrolyte|additive|coating|primer|method|programme?|mode|pattern|atmosphere|"
-    r"flour|yeast|soil|fertilizer|lösungsmittel|katalysator|harz|zusatz|verfahren|programm|schicht|werkstoff|hefe|mehl|"
-    r"boden|solvant|catalyseur|résine|traitement|matériau|méthode|farine|levure|sol|disolvente|catalizador|resina|"
-    r"tratamiento|material|método|harina|levadura|suelo|solvente|catalizzatore|trattamento|metodo|farina|lievito)"
-    r"(?:$|[\s_.(])",
     re.IGNORECASE,
 )
 _LEGEND = re.compile(r"\b1\s*[=:]\s*[^\W\d]")  # solvent (1 = MeOH, 2 = EtOH)
@@ -78,7 +69,7 @@ def _nameless(experiments: Experiments) -> Iterator[str]:
 def _numbers_as_names(experiments: Experiments) -> Iterator[str]:
     for name, parameter in experiments.campaign.space.parameters.items():
         coded = _CODE.search(name) or _LEGEND.search(name)
-        thing = _THING.search(name) and not is_count(name)
+        thing = is_thing(name) and not is_count(name)
         if parameter.kind not in ("real", "integer") or parameter.unit or not (coded or thing):
             continue
         found = {row.recorded[name] for row in experiments.rows if isinstance(row.recorded[name], int | float)}

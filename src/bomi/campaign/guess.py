@@ -8,18 +8,21 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bomi.campaign import storage
 from bomi.campaign.body import is_numeric
 from bomi.campaign.columns import Numbers, declared_unit, digest, lettered, unit_in_cells
+from bomi.campaign.evidence import SURE, weigh
 from bomi.campaign.lexicon import (
     GROUP_NAME,
     goal_of,
     is_aside,
+    is_called_setting,
     is_outcome,
     is_setting,
+    is_size,
     is_sum,
     measure_of,
     target_of,
@@ -30,6 +33,7 @@ from bomi.campaign.outcome import (
     REPEATS,
     UnsureError,
     done_as_asked,
+    is_found,
     measured,
     repeats,
     repeats_of,
@@ -57,7 +61,7 @@ class Guess:
     notes: Mapping[str, str]
     sheet_notes: tuple[str, ...] = ()  # what of the file is not read, and how it was
     conditions: Conditions | None = None  # columns that might tell of good days and bad lots, for a person to decide
-    named: bool = False  # whether a person has named the parameters
+    doubtful: Mapping[str, str] = field(default_factory=dict)  # parameters that perhaps nobody sets, and why
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -68,14 +72,12 @@ class Guess:
 
     @property
     def doubt(self) -> str:
-        """Which parameters nobody may set, as far as their names tell; nothing where a person has named them."""
-        unsure = [] if self.named else [name for name in self.campaign.space.names if not is_setting(name)]
-        if not unsure:
+        """Which parameters perhaps nobody sets, why, and what to say then; "" if there is no doubt."""
+        if not self.doubtful:
             return ""
-        return (
-            f"taken for parameters, though their names do not say that they are set: {', '.join(map(repr, unsure))}; "
-            "if one is measured, or says who, where or when, name those that you set with --parameters A,B,C"
-        )
+        said = "; ".join(f"{name!r}: {why}" for name, why in self.doubtful.items())
+        sure = [name for name in self.campaign.space.names if name not in self.doubtful]
+        return f"perhaps nobody sets {said}. Name what you set: --parameters {','.join(sure) or 'A,B,C'!r}"
 
     def why(self, column: Column) -> str:
         """Why a column was taken for what it is, with its range or values and what to look at."""
@@ -150,7 +152,12 @@ def guess(
     )
     nameless = [f"column {place} has cells but no name, so it is not read" for place in sheet.nameless()]
     kept = {name: note for name, note in notes.items() if note}
-    found = Guess(campaign, tuple(columns.values()), kept, (*sheet.notes, *nameless), named=parameters is not None)
+    doubtful = {} if parameters is not None else _doubtful(sheet, chosen, columns, next(iter(wanted)))
+    kept |= {
+        name: "; ".join(filter(None, [kept.get(name), f"perhaps nobody sets it: {why}"]))
+        for name, why in doubtful.items()
+    }
+    found = Guess(campaign, tuple(columns.values()), kept, (*sheet.notes, *nameless), doubtful=doubtful)
     return replace(found, conditions=_conditions(sheet, [columns[name] for name in found.unused]))
 
 
@@ -281,7 +288,7 @@ def _settled(
             role, why = UNUSED, f"{KEPT}not among the parameters named; {why}"
         elif role == PARAMETER and (measure_of(name) in measures or column in repeated):
             role, why = UNUSED, f"{KEPT}seems to be measured as the objective is; --parameters names it"
-        elif role == OUTCOME or (role == PARAMETER and is_outcome(name) and name not in done):
+        elif role == OUTCOME or (role == PARAMETER and is_found(column) and name not in done):
             role, why = UNUSED, f"{KEPT}seems to be another outcome; --objective takes several"
         elif role == PARAMETER and is_sum(name):
             role, why = UNUSED, f"{KEPT}a sum of others, by its name; --parameters names it; {why}"
@@ -299,7 +306,27 @@ def _settled(
         if parameters is None and _numbers_settings(sheet, column.name, beside):
             why = f"{KEPT}counts the combinations of the others; --parameters names it"
             settled[column.name] = replace(settled[column.name], role=UNUSED, why=why)
-    return settled
+    return settled if parameters is not None else _left_out(sheet, settled, next(iter(wanted)))
+
+
+def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict[str, Column]:
+    """The columns without those that hardly anybody sets, as far as others are left."""
+    chosen = [column for column in columns.values() if column.role == PARAMETER]
+    found = {column.name: weigh(column, sheet.columns[column.name], chosen, columns[outcome]) for column in chosen}
+    kept = done_as_asked(columns)  # what was asked of it stands beside it
+    out = {name for name, evidence in found.items() if evidence.out and name not in kept}
+    out -= {name for name in out if is_called_setting(name) and not is_size(name)}
+    if len(out) == len(chosen):
+        return dict(columns)
+    why = {name: f"{KEPT}perhaps nobody sets it: {found[name].against}; --parameters names it" for name in out}
+    return {name: replace(c, role=UNUSED, why=why[name]) if name in out else c for name, c in columns.items()}
+
+
+def _doubtful(sheet: Sheet, chosen: Sequence[Column], columns: Mapping[str, Column], outcome: str) -> dict[str, str]:
+    """The parameters that perhaps nobody sets, and why."""
+    done = done_as_asked(columns)
+    found = {column.name: weigh(column, sheet.columns[column.name], chosen, columns[outcome]) for column in chosen}
+    return {name: evidence.against for name, evidence in found.items() if evidence.odds < SURE and name not in done}
 
 
 def _numbers_settings(sheet: Sheet, name: str, others: Sequence[str]) -> bool:

@@ -44,8 +44,8 @@ LABEL_NAME = _pattern(
 )  # fmt: skip
 GROUP_NAME = _pattern(r"(?:.*[\s_.-])?(?:", _WHO_OR_WHICH, r")(?:[\s._-]*(?:id|no\.?|nr\.?|number|#|name))?")
 DATE_NAME = _pattern(
-    r"(?:date|day|datum|tag|jour|fecha|día|timestamp|time ?stamp|zeitstempel|start(?:ed)?(?: ?time)?|uhrzeit|year|",
-    r"month|week|kw)(?:[\s._-].*)?|.*(?:date|datum|fecha|timestamp)",
+    r"(?:date|data|day|datum|tag|jour|fecha|día|timestamp|time ?stamp|zeitstempel|start(?:ed)?(?: ?time)?|uhrzeit|",
+    r"year|month|week|kw)(?:[\s._-].*)?|.*(?:date|datum|fecha|timestamp)",
 )
 NOTE_NAME = _pattern(
     r"notes?|comments?|remarks?|observations?|description|bemerkung(?:en)?|kommentare?|anmerkung(?:en)?|notizen?|",
@@ -76,7 +76,7 @@ _MAXIMIZE = _pattern(
     r"capacit|kapazit|kapacit|capacid|pojemność|kapasite|\bpce\b|\bvoc\b|",
     r"\bjsc\b|\bff\b|\be ?e\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
     r"adhesion|modulus|η|gloss|transmi|\bresolution\b|taste|sensory|acceptance|acceptab|liking|response|objective|",
-    r"fitness|reward|",
+    r"fitness|reward|tensile|flexural|compressive|\bvoto\b|auflösung|résolution|resolución|risoluzione|\bglans\b|",
     r"\bacc ?$|\bauc\b|survival|salt spray|durabilit|case depth|",
     r"ausbeute|\bausb\b|haftung|festigkeit|härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|",
     r"ertrag|zähigkeit|dehnung|",
@@ -136,9 +136,9 @@ _LESS_SAID = _pattern(
     r"zu minimieren",
 )
 _MORE_SAID = _pattern(
-    r"↑|(?:higher|larger|bigger|greater|more|highest|the higher the)\W+(?:is\W+)?(?:better|best)|\bmaximi[sz]\w*|",
-    r"\bje (?:größer|groesser|höher|mehr)|\bplus (?:grand|élevé|haut)\b.*mieux|mayor es mejor|cuanto mayor|",
-    r"quanto maior|",
+    r"↑|\bsel\.|(?:higher|larger|bigger|greater|more|highest|the higher the)\W+(?:is\W+)?(?:better|best)|",
+    r"\bmaximi[sz]\w*|\bje (?:größer|groesser|höher|mehr)|\bplus (?:grand|élevé|haut)\b.*mieux|mayor es mejor|",
+    r"cuanto mayor|quanto maior|",
     r"zu maximieren",
 )
 _TARGET = _pattern(
@@ -167,13 +167,14 @@ _MEASURED = _pattern(
     r"粘度|^密度|相对密度|相対密度|점도|",
     r"\brfu\b|shelf life|disintegration|dissolution|zerfallszeit|désagrégation|desintegración|disgregazione",
 )
+_SIGNAL = _pattern(r"\bod ?\d*\b|absorbance|extinktion|fluores[cz]en|luminescence|\brfu\b|\braw\b")
 _STRUCTURE = _pattern(r"(?:grain|crystallite) size|korngröße|taille des? grains?|tamaño de grano|dimensione del grano")
 _OUTCOME = _pattern(
     r"y\d?|f|f\(x\)|value|result|results|outcome|target|output|measured.*|ergebnis|zielgröße|résultat|réponse|",
     r"resultado|respuesta",
 )
 _SETTING = _pattern(
-    r"^x\d*$|^[tp]\d?$|^[cntpv]\d?\s*[(\[/]|temp|time|zeit|dauer|duration|durée|tiempo|\bpress|druck|pression|",
+    r"^x\d*$|^[tp]\d?$|^t_|^[cntpv]\d?\s*[(\[/]|temp|time|zeit|dauer|duration|durée|tiempo|\bpress|druck|pression|",
     r"presión|speed|rpm|drehzahl|",
     r"vitesse|velocidad|",
     r"\bph\b|flow|fluss|débit|caudal|power|leistung|puissance|potencia|conc|konz|dose|dosis|amount|menge|quantité|",
@@ -195,7 +196,7 @@ _RATIO = _pattern(
     r"ratio\b|\w\s*:\s*\w|verhältnis|\brapport\b|relación|proporción|proporzione|rapporto|proporção|razão"
 )
 _MEAN = _pattern(
-    r"\bmean\b|average|\bavg\b|\bmittel(?:wert)?\b|mittelw|moyenne|promedio|media\b|médi[ao]|średni|x̄|ȳ|[øØ⌀∅]"
+    r"\bmean\b|average|\bavg\b|\bprom\b|\bmoy\b|\bmittel(?:wert)?\b|mittelw|moyenne|promedio|media\b|médi[ao]|średni|x̄|ȳ|[øØ⌀∅]"
 )
 _SUM = _pattern(
     r"(?:grand )?total|sum|summe|gesamt|somme|suma|soma|somma|totale|razem|totaal|summa|toplam|合計|总计|合计"
@@ -206,7 +207,7 @@ _ASKED = _pattern(
     r"visée?|nominale?|prévue?|objetivo|previst[oa]|programad[oa]|impostat[oa]|zadan[aey])(?![^\W_])",
 )
 _DONE = _pattern(
-    r"(?<![^\W_])(?:actual|act\.?|measured|meas\.?|real|recorded|achieved|pv|ist(?:wert)?|gemessen|mesurée?|réelle?|",
+    r"(?<![^\W_])(?:actual|measured|meas\.?|real|recorded|achieved|pv|ist(?:wert)?|gemessen|mesurée?|réelle?|",
     r"medid[oa]|",
     r"obtenid[oa]|misurat[oa]|effettiv[oa]|zmierzon[aey]|rzeczywist[aey])(?![^\W_])",
 )
@@ -215,6 +216,63 @@ _COUNT = _pattern(
     r"wash(?:es)?|",
     r"anzahl|zyklen|lagen|durchgänge|nombre de|couches|número de|capas|ciclos|pasadas)",
 )
+
+
+_LABEL_WORD = _pattern(  # anywhere in a name, but for batch size and block height
+    r"(?<![^\W_])(?:",
+    _WHO_OR_WHICH,
+    r"|site|location|block|bloque|bloc|blok|replicate|repl?\.?|wdh\.?|position|slot|"
+    r"well|series?|serie|row|rang|group|gruppe|groupe|grupo|team|crew|shift|schicht|équipe|turno|skift|zmiana|day|datum|date|"
+    r"machine|maschine|tester|instrument|device|gerät|bench|tray|shelf|rack|spool|station|"
+    r"(?<!cell )(?<!cell_)line|linie|initials|kürzel|section|bay|owner|worker|staff|name|sn|serial)(?![^\W_])"
+    r"(?![\s_-]*(?:size|volume|height|weight|mass|temp|spacing))",
+    r"|担当|操作员|操作者|作業者|人员|负责人|批号|批次|ロット|담당|로트",
+)
+_MEASURED_WORD = _pattern(
+    r"(?<![^\W_])(?:actual|measured|meas\.?|observed|found|obtained|determined|recorded|final|initial|ambient|amb\.?|"
+    r"humidity|outdoor|start|end|peak|outlet|exit|inlet|raw|incoming|before|after|pre|post|"
+    r"gemessen|ist(?:wert)?|bestimmt|erhalten|ermittelt|ende|nach|vor|roh|mesurée?s?|obtenue?|réelle?|mesure|après|avant|"
+    r"brute?|fin|medid[oa]|obtenid[oa]|real|inicial|después|antes|brut[oa]|misurat[oa]|ottenut[oa]|iniziale|dopo|prima|"
+    r"zmierzon[aey]|gemeten|uppmätt|målt|ölçülen|измер\w*|ambiental|ambiente|raum\w*|luft\w*|umgebung\w*)(?![^\W_])"
+)
+_THING = _pattern(  # what is one of several, and seldom an amount
+    r"(?:^|[\s_])(?:solvents?|catalysts?|ligands?|base|acid|substrate|medium|media|cultivar|variety|hybrid|strain|"
+    r"treatment|treat|mou?ld|nozzle|material|resin|polymer|monomer|electrode|electrolyte|anode|cathode|additive|coating|"
+    r"primer|method|programme?|mode|pattern|atmosphere|flour|yeast|soil|fertilizer|alloy|steel|grade|filler|excipient|"
+    r"pigment|dye|binder|buffer|salt|reagent|precursor|surfactant|inhibitor|quench(?:ant)?|filament|orientation|source|"
+    r"cation|anion|gas|carrier|glaze|body|type|kind|form|shape|route|tillage|irrigation|condition|config|optimizer|"
+    r"activation|scheduler|model|antibody|enzyme|cell line|media|beans|origin|hops|malt|culture|starter|wood|"
+    r"fib(?:er|re)|weave|adhesive|antisolvent|target|diluent|plasticizer|crosslinker|hardener|initiator|"
+    r"lösungsmittel|katalysator|harz|zusatz|additiv|verfahren|programm|werkstoff|hefe|mehl|boden|sorte|legierung|"
+    r"reagenz|säure|füllstoff|flockungsmittel|abschreckmittel|elektrolyt|substrat|vorbehandlung|bindemittel|weichmacher|"
+    r"stahl|kultur|düngung|tensid|"
+    r"solvant|catalyseur|résine|traitement|matériau|méthode|farine|levure|sol|variété|cépage|nuance|alliage|tensioactif|"
+    r"milieu|acide|additif|fibre|souche|excipient|liant|primaire|"
+    r"disolvente|catalizador|resina|tratamiento|material|método|harina|levadura|suelo|variedad|híbrido|cepa|aleación|"
+    r"ácido|sustrato|aditivo|imprimación|"
+    r"solvente|catalizzatore|trattamento|metodo|farina|lievito|varietà|miscela|lega|acido|additivo|vitigno|"
+    r"levedura|variedade|catalisador|ligante|"
+    r"rozpuszczalnik|katalizator|odmiana|podłoże|żywica|barwnik|stop|kwas|drożdże|"
+    r"oplosmiddel|ras|zuursel|grond|lösningsmedel|bindemedel|bindemiddel|opløsningsmiddel|rozpouštědlo|ocel|kvasnice|"
+    r"çeşit|çözücü|reçine|растворитель|катализатор|сорт|среда)"
+    r"(?:$|[\s_.(:])",
+    r"|^cat\.?$|^(?:factor|faktor|facteur|fattore|fator)\b|(?:mittel|middel|medel|stoff|harz)\b|^lsm\b|溶媒|触媒|添加剤|冷却|品種|溶剂|催化剂|正极|负极|材料|添加剂|表面活性剂|电解液|용매|촉매|재료",
+)
+
+
+def is_label(name: str) -> bool:
+    """Whether the name of a column may say who did it, where, when or on which lot, by one of its words."""
+    return _LABEL_WORD.search(name) is not None
+
+
+def is_measured(name: str) -> bool:
+    """Whether the name of a column may say that it is measured or found, by one of its words."""
+    return _MEASURED_WORD.search(name) is not None
+
+
+def is_thing(name: str) -> bool:
+    """Whether the name of a column is that of a thing one chooses: a solvent, a material, a method."""
+    return _THING.search(name.strip()) is not None
 
 
 def target_of(name: str) -> float | None:
@@ -251,6 +309,16 @@ def is_outcome(name: str) -> bool:
 def is_plain_outcome(name: str) -> bool:
     """Whether a column is called `y`, `result`, `response` and the like."""
     return _OUTCOME.fullmatch(name.strip()) is not None
+
+
+def is_called_outcome(name: str) -> bool:
+    """Whether the name of a column says that it is wanted, and not only that it is measured."""
+    return goal_of(name) is not None or target_of(name) is not None or is_plain_outcome(name)
+
+
+def is_signal(name: str) -> bool:
+    """Whether a column is what an instrument says, and seldom what is wanted in the end."""
+    return _SIGNAL.search(re.sub(r"[_\W]+", " ", name)) is not None
 
 
 def is_structure(name: str) -> bool:

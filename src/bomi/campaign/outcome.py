@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from bomi.campaign.lexicon import (
     asked_of,
     goal_of,
+    is_called_outcome,
     is_called_setting,
     is_mean,
     is_outcome,
     is_plain_outcome,
     is_setting,
+    is_signal,
     is_size,
     is_structure,
     target_of,
@@ -24,8 +27,12 @@ from bomi.errors import FileError
 
 DIFFERS = 0.9  # the share of different numbers: at least, where they are measured
 REPEATS = 0.85  # and at most, where they are set
+REPEATED = 0.67  # at most, where there are a few levels
 MOST_REPEATS = 12
 ENOUGH = 5  # numbers that all differ, to say that they seem to be measured
+
+
+_VALIDATION = re.compile(r"(?:^|[\W_])(?:val|valid|validation|test|dev|eval)(?:$|[\W_])", re.IGNORECASE)
 
 
 class UnsureError(FileError):
@@ -85,8 +92,10 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     signs: tuple[Callable[[Column], bool], ...] = (
         lambda c: c.failed,
         lambda c: c.name + ERROR in columns,
-        lambda c: (is_outcome(c.name) and not is_structure(c.name)) or _is_mean_of(c, columns),
+        lambda c: (is_found(c) and not is_structure(c.name)) or _is_mean_of(c, columns),
+        lambda c: is_found(c) and _VALIDATION.search(c.name) is not None,
         lambda c: is_mean(c.name),
+        lambda c: is_found(c) and not is_signal(c.name),
         lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
         lambda c: _stands_out(c, numeric),
     )
@@ -109,6 +118,11 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
 def done_as_asked(columns: Collection[str]) -> set[str]:
     """The columns of what was done where another says what was asked: `measured pH` beside `setpoint pH`."""
     return {asked_of(name, columns) for name in columns} - {""}
+
+
+def is_found(column: Column) -> bool:
+    """Whether a column is an outcome by its name; where it repeats, as a final pH that is set, by a wish in it."""
+    return is_outcome(column.name) and (is_called_outcome(column.name) or not 0 < column.variety <= REPEATED)
 
 
 def _is_mean_of(column: Column, columns: Mapping[str, Column]) -> bool:

@@ -52,6 +52,7 @@ _DAY = re.compile(
     r"(?:[T ]\d{1,2}:\d\d(?::\d\d)?.*)?",
     re.IGNORECASE,
 )
+_DAY_OR_SHORT = re.compile(rf"{_DAY.pattern}|\d{{1,2}}/\d{{1,2}}", re.IGNORECASE)  # 12/11, in a column of dates
 _WELL = re.compile(r"[A-P]\d{1,2}")
 _TICKS = frozenset({
     "x", "✓", "✔", "√", "•", "●", "+", "yes", "y", "ja", "j", "oui", "o", "sí", "si", "s", "sì", "sim", "tak",
@@ -125,8 +126,9 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     clock = sum(_TIME.fullmatch(word) is not None for word in words)
     if is_ratio(title) or ((unit := units.find(reader.unit)) and unit.kind == "time"):
         clock = 0  # 1:15 is a ratio, or a time that is read
-    days = sum(_DAY.fullmatch(word) is not None for word in words) + clock
     dated = DATE_NAME.fullmatch(title) is not None
+    day = _DAY_OR_SHORT if dated else _DAY
+    days = sum(day.fullmatch(word) is not None for word in words) + clock
     if days and (days >= MOSTLY * total or (dated and days * 2 >= total)):
         return Column(name, DATE, "times such as " + words[0] + ": write them as numbers to use them"
                       if clock == days and is_setting(name) else "date")  # fmt: skip

@@ -52,6 +52,11 @@ def init(
     path, guess = _asking(
         lambda said: write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=force, **said), asked
     )
+    if guess.doubtful and _on_terminal():
+        names = _without_those_not_set(guess.doubt, list(guess.campaign.space.names))
+        asked["objective"] = asked["objective"] or dict.fromkeys(guess.campaign.outcomes)
+        asked["decimal"] = guess.campaign.decimal
+        path, guess = write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=True, **asked)
     made = guess.campaign
     records: list[dict[str, Any]] = [
         {
@@ -66,7 +71,9 @@ def init(
     columns = [{"column": column.name, "taken for": column.role, "why": guess.why(column)} for column in guess.columns]
     document: dict[str, object] = {
         "file": str(path), "objective": made.objective, "goal": made.goal, "parameters": records,
-        "unused": list(guess.unused), "columns": columns, "notes": [*guess.sheet_notes, *filter(None, [guess.doubt])],
+        "unused": list(guess.unused),
+        "doubtful": [{"parameter": name, "why": why} for name, why in guess.doubtful.items()],
+        "columns": columns, "notes": [*guess.sheet_notes, *filter(None, [guess.doubt])],
     }  # fmt: skip
     if len(made.objectives) > 1:
         document["objectives"] = [vars(one) for one in made.objectives]
@@ -81,6 +88,25 @@ def init(
     say(f"wrote {path}: look at the goal and the ranges, above all; then bomi check {table}")
 
 
+def _on_terminal() -> bool:
+    """Whether somebody is there to be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _without_those_not_set(doubt: str, names: list[str]) -> list[str]:
+    """The parameters without those that a person says are not set."""
+    say(doubt)
+    while True:
+        answer = typer.prompt(
+            "which of them do you not set? names, or Enter if you set them all", "", show_default=False, err=True
+        )
+        out = [name.strip() for name in answer.split(",") if name.strip()]
+        wrong = [name for name in out if name not in names]
+        if not wrong and len(out) < len(names):
+            return [name for name in names if name not in out]
+        say(f"no parameter is called {wrong[0]!r}" if wrong else "one parameter at least is set")
+
+
 def _asking(make: Callable[[dict[str, Any]], Any], said: dict[str, Any]) -> Any:
     """Make something; what it is unsure of is asked on a terminal, with the likeliest answer, and told elsewhere."""
     from bomi.campaign.outcome import UnsureError
@@ -91,7 +117,7 @@ def _asking(make: Callable[[dict[str, Any]], Any], said: dict[str, Any]) -> Any:
                 return make(said)
         except UnsureError as unsure:
             key = unsure.option.removeprefix("--")
-            if not (sys.stdin.isatty() and sys.stderr.isatty()) or said.get(key) is not None:
+            if not _on_terminal() or said.get(key) is not None:
                 raise
             say(str(unsure))
             said = {**said, key: typer.prompt(f"{key}", default=unsure.answers[0], err=True)}

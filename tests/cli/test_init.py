@@ -1,0 +1,51 @@
+"""What `bomi init` asks on a terminal, and what it says without one."""
+
+import json
+
+import pytest
+
+from bomi.cli import tables
+
+TABLE = "run,Betreuerin,T (°C),t (min),hardness\n" + "".join(
+    f"{i + 1},{'Ada' if i % 3 else 'Eva'},{200 + 20 * (i % 4)},{30 * (1 + i % 3)},{40 + i * 1.3:.1f}\n"
+    for i in range(12)
+)
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Somebody at a terminal, who gives these answers."""
+    given: list[str] = []
+    monkeypatch.setattr(tables, "_on_terminal", lambda: True)
+    monkeypatch.setattr(tables.typer, "prompt", lambda *_, **__: given.pop(0))
+    return given
+
+
+def test_without_a_terminal_a_doubtful_parameter_is_named_with_the_reason(bomi, tmp_path):
+    (tmp_path / "lab.csv").write_text(TABLE)
+    code, out, said = bomi("init", "lab.csv", "--format", "json")
+    assert code == 0
+    assert json.loads(out)["doubtful"] == [
+        {"parameter": "Betreuerin", "why": "its values may be names of people or places"}
+    ]
+    assert "perhaps nobody sets 'Betreuerin'" in " ".join(said.split())
+    assert "perhaps nobody sets it" in (tmp_path / "campaign.toml").read_text()
+
+
+def test_on_a_terminal_it_is_asked_about_and_left_out(bomi, tmp_path, answers):
+    (tmp_path / "lab.csv").write_text(TABLE)
+    answers += ["Betreuer", "Betreuerin"]  # the first is misspelt
+    code, out, said = bomi("init", "lab.csv", "--format", "json")
+    assert (code, answers) == (0, [])
+    assert "no parameter is called 'Betreuer'" in said
+    assert [one["parameter"] for one in json.loads(out)["parameters"]] == ["T (°C)", "t (min)"]
+    assert "Betreuerin]" not in (tmp_path / "campaign.toml").read_text()
+
+
+def test_on_a_terminal_all_are_set_where_nothing_is_answered(bomi, tmp_path, answers):
+    (tmp_path / "lab.csv").write_text(TABLE)
+    answers.append("")
+    code, out, _ = bomi("init", "lab.csv", "--format", "json")
+    document = json.loads(out)
+    assert (code, document["doubtful"]) == (0, [])
+    assert [one["parameter"] for one in document["parameters"]] == ["Betreuerin", "T (°C)", "t (min)"]
