@@ -257,6 +257,7 @@ def test_ugp_learns_from_the_density_of_the_rows_it_keeps():
     rows = completed.inputs[0]
     assert rows[0, 0] == 0.5
     points = random(9, 3, seed=3)
+    assert torch.equal(model.means(points), model.moments(points)[0])
     density = KernelDensity(bandwidth=1.0).fit(rows)
     X, x = (torch.from_numpy(density.score_samples(part))[:, None] for part in (rows, points))
     mean, variance = gpytorch_moments(gpytorch_fit(X, completed.targets), x)

@@ -64,17 +64,17 @@ class DensityInputs(GaussianProcess):
     ) -> None:
         plain = find(log_density(means, means[0]), targets, kernel=SquaredExponential(), errors=errors)
         super().__init__(plain.inputs, targets, plain.theta, plain.noise, kernel=plain.kernel, errors=errors)
-        self.register_buffer("means", means)
+        self.register_buffer("centers", means)
 
-    means: Tensor  # (1, n, d)
+    centers: Tensor  # (1, n, d)
 
     @property
     def places(self) -> Tensor:
         """The means of the rows.  (1, n, d)"""
-        return self.means
+        return self.centers
 
     def _place(self, points: Tensor) -> Tensor:
-        return log_density(super()._place(points), self.means[0])
+        return log_density(super()._place(points), self.centers[0])
 
 
 def log_density(points: Tensor, rows: Tensor) -> Tensor:
