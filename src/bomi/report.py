@@ -26,6 +26,7 @@ from bomi.workflow import LoadedTable, Recommendation
 
 WORTH = 5  # gaps that are listed
 SUGGESTIONS = 3
+WIDE = 8  # columns that a sheet of paper has room for
 
 
 def report(
@@ -123,7 +124,7 @@ def _recommended(loaded: LoadedTable, found: Sequence[Recommendation]) -> Iterat
         seen = by_name(one.best.seen, outcomes)
         inputs = [cells.text(cell) for cell in one.recorded.values()]
         lines.append([f"best so far, {one.called}", *inputs, *(f"{seen[name]:.5g}" for name in outcomes)])
-    yield table(("", *_columns(loaded), *_outcomes(loaded)), lines, "Best and recommended")
+    yield _fitting(("", *_columns(loaded), *_outcomes(loaded)), lines, "Best and recommended")
     notes = {said for one in found for said in (one.best.note, one.apart) if said}
     for note in (*notes, *loaded.optimizer.equipment(), *workflow.conditions(loaded)):
         yield paragraph(note[:1].upper() + note[1:] + ".")
@@ -140,10 +141,15 @@ def _next(loaded: LoadedTable, *, suggestions: int) -> Iterator[str]:
     if suggestions:
         advices = workflow.advise(loaded, suggestions)
         outcomes = loaded.campaign.outcomes
-        each = [(one.suggestion, one.why) for one in advices]
-        lines = [[*_setting(one, loaded), *_expected(one.as_done or one.predicted, outcomes), why] for one, why in each]
-        header = (*_columns(loaded), *(f"expected {name}" for name in _outcomes(loaded)), "why")
-        yield table(header, lines, "Suggested experiments")
+        each = [(str(place), one.suggestion, one.why) for place, one in enumerate(advices, 1)]
+        lines = [
+            [place, *_setting(one, loaded), *_expected(one.as_done or one.predicted, outcomes)]
+            for place, one, _ in each
+        ]
+        header = ("", *_columns(loaded), *(f"expected {name}" for name in _outcomes(loaded)))
+        yield _fitting(header, lines, "Suggested experiments")
+        for place, _, why in each:
+            yield paragraph(f"{place}. {why[:1].upper()}{why[1:]}.", "soft")
 
 
 def _origin(loaded: LoadedTable) -> Iterator[str]:
@@ -162,6 +168,14 @@ def _origin(loaded: LoadedTable) -> Iterator[str]:
         ("torch", torch.__version__),
     ]
     yield table(("", ""), rows)
+
+
+def _fitting(header: Sequence[str], lines: Sequence[Sequence[str]], caption: str) -> str:
+    """A table; one that is wider than a sheet of paper stands on its side."""
+    if len(header) <= WIDE:
+        return table(header, lines, caption)
+    first, *others = zip(header, *lines, strict=True)
+    return table(first, others, caption)
 
 
 def _setting(setting: Mapping[str, Known], loaded: LoadedTable) -> list[str]:
@@ -188,7 +202,7 @@ def _expected(predicted: Any, outcomes: tuple[str, ...]) -> list[str]:
     if predicted is None:
         return ["" for _ in outcomes]
     each = by_name(predicted, outcomes)
-    return [rounded(each[name]) for name in outcomes]
+    return [rounded(each[name]).replace(" ", "\u00a0") for name in outcomes]
 
 
 def _labels(loaded: LoadedTable) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bomi import Optimizer, __version__, cli
+from bomi.report import _fitting
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "heat-treatment.csv"
 TOML = """
@@ -352,6 +353,13 @@ def test_a_report_is_one_page_that_needs_nothing_else(bomi, lab):
     code, _, said = bomi("report", lab, "-o", "meeting.docx")
     assert code == 2
     assert "a page is an .html or a .pdf file, but got meeting.docx" in said
+
+
+def test_a_table_of_the_report_that_is_wider_than_paper_stands_on_its_side():
+    assert _fitting(("", *"abcd"), [["one", *"1234"]], "Both").count("<tr>") == 2
+    sideways = _fitting(("", *"abcdefghij"), [["one", *"0123456789"], ["two", *"9876543210"]], "Both")
+    assert sideways.count("<tr>") == 11
+    assert "<tr><td>b</td><td>1</td><td>8</td></tr>" in sideways
 
 
 def test_a_report_says_what_is_not_there_yet(bomi, lab):

@@ -31,7 +31,7 @@ def test_axe_finds_nothing(lab, served, chromium):
     lab.write_text(text + "41,,175,4,15,oil,,,\n42,,hot,4,15,oil,300,,\n", encoding="utf-8")
     server = served(lab)
     context = chromium.new_context(bypass_csp=True, reduced_motion="reduce")
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(90_000)
     context.add_init_script(AXE)
     page = context.new_page()
     found = {}
@@ -43,6 +43,8 @@ def test_axe_finds_nothing(lab, served, chromium):
             for size, width in WIDTHS.items():
                 page.set_viewport_size({"width": width, "height": 860})
                 found[f"{name}, {theme}, {size}"] = faults(page, COLOURS if theme == "dark" else None)
+                if page.evaluate("document.documentElement.scrollWidth") > width:
+                    found[f"{name}, {theme}, {size}"].append("wider than the window")
         page.set_viewport_size({"width": 1280, "height": 860})
 
     page.goto(server.address)

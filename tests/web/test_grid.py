@@ -58,6 +58,13 @@ def test_keys_do_what_they_do_in_a_spreadsheet(lab, served, tab):
     assert cell(page, 3, 7).inner_text() == ""
     page.keyboard.press("Control+z")
     button(page, "Save 1 change").wait_for()
+    # Tab goes on to the next column, and does not type into it: Ctrl+Z is of the table.
+    page.keyboard.type("Eve")
+    page.keyboard.press("Tab")
+    button(page, "Save 2 changes").wait_for()
+    assert focused(page) == [3, "c8"]
+    page.keyboard.press("Control+z")
+    button(page, "Save 1 change").wait_for()
 
 
 def test_blocks_are_copied_pasted_filled_and_cleared(lab, served, tab):

@@ -32,7 +32,7 @@ figure { margin: 1rem 0; break-inside: avoid; } figure svg, figure img { max-wid
 @page { margin: 10mm; }
 @media print {
   body { margin: 0; max-width: none; font-size: 12px; } h2 { break-after: avoid; margin-top: 1.4rem; }
-  table, tr { break-inside: avoid; } figure svg { max-height: 16cm; } .wide { overflow: visible; }
+  table, tr { break-inside: avoid; } figure svg { max-width: 78%; max-height: 20cm; } .wide { overflow: visible; }
   .box { height: 1.7rem; }
 }
 """

@@ -103,7 +103,7 @@ class Tab:
         found = event.args if isinstance(event.args, list) else []
         if held.take(self.session, found) and self.view is not None:
             self.show(str(self.tabs.value))
-            self.say("What you typed before the connection was lost is here again.")
+            self.say("What you typed before is here again.")
 
     def show(self, name: str) -> None:
         """Draw a view."""

@@ -213,7 +213,7 @@ window.bomiGrid = (() => {
   const ours = (params) => {
     const { event } = params, key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
     editing = params.editing;
-    if (editing) return event.key === "Enter"; // the grid's own goes down even on Escape
+    if (editing) return event.key === "Enter" || event.key === "Tab"; // the grid's own goes down even on Escape
     if (control && ["c", "x", "v", "d", "z", "y"].includes(key)) return true;
     return key === "delete" || key === "backspace" || (event.shiftKey && event.key in arrows);
   };
@@ -222,6 +222,7 @@ window.bomiGrid = (() => {
     const does = (action) => (event.preventDefault(), action());
     if (editing) {
       if (event.key === "Enter") does(() => enter(event.shiftKey ? -1 : 1));
+      else if (event.key === "Tab") does(() => (api.stopEditing(), event.shiftKey ? api.tabToPreviousCell() : api.tabToNextCell()));
       return;
     }
     if (event.shiftKey && event.key in arrows) does(() => extend(arrows[event.key]));

@@ -89,8 +89,8 @@ class DataView(View):
         """What is done with the file as a whole."""
         theme.button("Upload", lambda: Upload(self.session), icon="upload")
         if self.session.snapshot.content is not None:
-            theme.button("Download", self.download, icon="download")
-            theme.button("Versions", self.versions, icon="history")
+            theme.round_button("download", "Download", self.download)
+            theme.round_button("history", "Versions", self.versions)
 
     def tools(self) -> None:
         """The legend, a search, and what can be done with selected rows."""

@@ -239,9 +239,7 @@ class ProgressView(View):
                 "alone (dark), and with others (light); in brackets, the 90 % interval of the latter."
             ).classes("soft small")
             largest = max(max(one.total, one.alone) for one in found) or 1.0
-            with ui.element("div").style(
-                "display: grid; grid-template-columns: max-content 1fr max-content; gap: 10px 16px; align-items: center"
-            ):
+            with theme.block("importance"):
                 for one in found:
                     ui.label(one.parameter)
                     with theme.block("line").style("gap: 0; flex-wrap: nowrap").props("aria-hidden=true"):
