@@ -10,12 +10,14 @@ from __future__ import annotations
 import io
 import zipfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from bomi.campaign import guess, read_sheet
+from bomi.campaign import guess
 from bomi.campaign.doubts import doubts
 from bomi.campaign.experiments import check
+from bomi.campaign.sheet import load_sheet
 from bomi.data.observations import Row
 from bomi.errors import BomiError
 from bomi.space import cells
@@ -47,7 +49,9 @@ class Case:
         return text.encode(self.options.get("encoding", "utf-8"))
 
 
+@cache
 def cases() -> list[Case]:
+    """Every case."""
     return [load(path) for path in sorted(FOLDER.glob("*.txt"))]
 
 
@@ -57,13 +61,11 @@ def load(path: Path) -> Case:
     return Case(path.stem, dict(pairs), content, expected)
 
 
-def outcome(case: Case, folder: Path) -> str:
+def outcome(case: Case) -> str:
     """What `init` and `check` make of a case, column by column, or the error."""
-    path = folder / case.file
-    path.write_bytes(case.bytes())
-    options = case.options
+    path, options = Path(case.file), case.options
     try:
-        sheet = read_sheet(path, sheet=options.get("sheet"))
+        sheet = load_sheet(path, case.bytes(), sheet=options.get("sheet"))
         wanted = dict.fromkeys(options["objective"].split(",")) if "objective" in options else None
         found = guess(sheet, objective=wanted, decimal=options.get("decimal"))
         experiments = check(sheet, found.campaign)

@@ -1,13 +1,11 @@
-from pathlib import Path
-
 import pytest
 
 from .corpus import cases, outcome
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
-def test_every_cell_of_a_messy_table_is_read_right_or_refused(case, tmp_path: Path):
-    assert outcome(case, tmp_path) == case.expected
+def test_every_cell_of_a_messy_table_is_read_right_or_refused(case):
+    assert outcome(case) == case.expected
 
 
 def test_the_corpus_has_the_habits_of_several_fields_and_languages():

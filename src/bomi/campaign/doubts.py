@@ -75,6 +75,8 @@ def _numbers_as_names(experiments: Experiments) -> Iterator[str]:
         found = {row.recorded[name] for row in experiments.rows if isinstance(row.recorded[name], int | float)}
         if not 1 < len(found) <= FEW or not all(isinstance(cell, int | float) and cell % 1 == 0 for cell in found):
             continue
+        if all(cell % 10 == 0 for cell in found):  # as amounts are, and hardly names
+            continue
         if coded or found in ({*range(len(found))}, {*range(1, len(found) + 1)}):
             listed = ", ".join(f'"{cells.text(cell)}"' for cell in sorted(found, key=str))
             yield f"{name!r} looks like a category called by numbers; values = [{listed}] makes it one"

@@ -54,7 +54,8 @@ _CAPITALS = re.compile(r"[A-ZÀ-Þ]{2}")
 _INITIALS = re.compile(r"[^\W\d_]\.? ?[^\W\d_]\.?|[A-ZÀ-Þ]\.? ?[A-ZÀ-Þ]\.? ?[A-ZÀ-Þ]\.?")
 _PERSON = re.compile(
     r"[A-ZÀ-Þ]\.(?:-?[A-ZÀ-Þ]\.)* ?[A-ZÀ-Þ][\w'-]+|[A-ZÀ-Þ][\w'-]+,? [A-ZÀ-Þ]\.|[a-z]\.[a-z]{3,}|"
-    r"(?:mr|mrs|ms|dr|hr|fr|herr|frau|sra?|mme|m)\.? [A-ZÀ-Þ]\w+|\S+@\S+",
+    r"(?:mr|mrs|ms|dr|hr|fr|herr|frau|sra?|mme|m)\.? [A-ZÀ-Þ]\w+|\S+@\S+|"
+    r"[A-ZÀ-Þ]{2,3},? \d{1,2}[./]\d{1,2}\.?",  # initials and a day
 )
 _ROMAN = re.compile(r"(?=[IVX])(?:IX|IV|V?I{0,3}|X)", re.IGNORECASE)
 _ELEMENT = (
@@ -108,7 +109,7 @@ def weigh(column: Column, texts: Sequence[str], others: Sequence[Column], outcom
 def _by_name(column: Column) -> list[Sign]:
     name, signs = column.name, []
     if is_called_setting(name):
-        signs.append(Sign(1.5 if is_size(name) else 4.0))
+        signs.append(Sign(1.0 if is_size(name) else 4.0))
     elif is_label(name) and not column.unit:
         signs.append(Sign(-4.0, "its name may say who, where or which"))
     elif is_count(name) or is_thing(name) or _CODED.fullmatch(re.sub(r"[\s_]*(?:[(\[].*|%.*)", "", name)):
@@ -128,7 +129,10 @@ def _by_numbers(column: Column, texts: Sequence[str], others: Sequence[Column], 
     levels = sorted(set(numbers))
     if len(numbers) < ENOUGH or levels == [0, 1]:
         return []
-    signs = [_design(numbers, texts), _numbering(column, levels, texts), _spacing(levels), _alone(numbers)]
+    numbered = _numbering(column, levels, texts)
+    signs = (
+        [numbered, _alone(numbers)] if numbered.odds else [_design(numbers, texts), _spacing(levels), _alone(numbers)]
+    )
     free = [other for other in others if other.kind == "number" and other is not column and other.variety]
     if any(one.variety <= REPEATED for one in (column, *free)):
         signs += [_repeating(column), _roundness(column, levels)]
@@ -149,8 +153,8 @@ def _numbering(column: Column, levels: Sequence[float], texts: Sequence[str]) ->
     """1, 2, 3 without a unit, as repeats, blocks and plots are called; long numbers, as lots are."""
     if column.unit or any(level % 1 for level in levels):
         return Sign(0.0)
-    if levels == [*range(1, len(levels) + 1)]:
-        return Sign(-3.0 if len(levels) > 2 else -1.5, "it counts from 1, as repeats, blocks and groups do")
+    if levels in ([*range(len(levels))], [*range(1, len(levels) + 1)]):
+        return Sign(-3.0 if len(levels) > 2 else -1.5, "it counts from 1, as repeats, blocks and scores do")
     codes = min(levels) >= 1000 and sum(level % 10 != 0 for level in levels) > len(levels) / 2
     blocks = _in_blocks(texts)
     if codes or (blocks and min(levels) >= 100 and any(level % 10 for level in levels)):

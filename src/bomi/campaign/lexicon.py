@@ -44,7 +44,8 @@ LABEL_NAME = _pattern(
 )  # fmt: skip
 GROUP_NAME = _pattern(r"(?:.*[\s_.-])?(?:", _WHO_OR_WHICH, r")(?:[\s._-]*(?:id|no\.?|nr\.?|number|#|name))?")
 DATE_NAME = _pattern(
-    r"(?:date|data|day|datum|tag|jour|fecha|día|timestamp|time ?stamp|zeitstempel|start(?:ed)?(?: ?time)?|uhrzeit|",
+    r"(?:date|data|day|datum|tag|jour|fecha|día|timestamp|time ?stamp|zeitstempel|日期|日付|날짜|дата|tarih|päivä|",
+    r"dato|start(?:ed)?(?: ?time)?|uhrzeit|",
     r"year|month|week|kw)(?:[\s._-].*)?|.*(?:date|datum|fecha|timestamp)",
 )
 NOTE_NAME = _pattern(
@@ -68,17 +69,17 @@ SPREAD_NAME = _pattern(
     r"desvio(?: padrão)?",
 )
 _MAXIMIZE = _pattern(
-    r"yield|strength|titer|titre|hardness|toughness|conversion|selectivity|\bconv\b|efficien|purity|activity|",
-    r"productivity|",
+    r"yield|strength|titer|titre|(?<!water )hardness|toughness|conversion|selectivity|\bconv\b|",
+    r"efficien|purity|activity|productivity|",
     r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|allongement|alargamiento|",
     r"allungamento|alongamento|wydłużenie|töjning|ductil|conducti[vb]|conducib|",
     r"leitfähig|vodivost|iletkenlik|przewodność|mobility|lifetime|",
     r"capacit|kapazit|kapacit|capacid|pojemność|kapasite|\bpce\b|\bvoc\b|",
     r"\bjsc\b|\bff\b|\be ?e\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
     r"adhesion|modulus|η|gloss|transmi|\bresolution\b|taste|sensory|acceptance|acceptab|liking|response|objective|",
-    r"fitness|reward|tensile|flexural|compressive|\bvoto\b|auflösung|résolution|resolución|risoluzione|\bglans\b|",
+    r"fitness|reward|biegespannung|bruchspannung|brilho|\befic\b|tensile|flexural|compressive|\bvoto\b|auflösung|résolution|resolución|risoluzione|\bglans\b|",
     r"\bacc ?$|\bauc\b|survival|salt spray|durabilit|case depth|",
-    r"ausbeute|\bausb\b|haftung|festigkeit|härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|",
+    r"ausbeute|\bausb\b|haftung|festigkeit|(?<!wasser)härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|",
     r"ertrag|zähigkeit|dehnung|",
     r"aktivität|",
     r"geschmack|glanz|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
@@ -96,7 +97,7 @@ _MAXIMIZE = _pattern(
     r"\bstability|",
     r"\bproduct(?: (?:conc|titer|titre|yield|g|mg|ml?g)\b| ?$)|\bprodukt(?: (?:konz|titer|g|mg|ml?g)\b| ?$)|",
     r"\bremoval\b|remoci[oó]n|remoção|rimozione|abattement|élimination|entfernung|abbaugrad|",
-    r"opbrengst|sterkte|hardheid|zuiverheid|hechting|utbyte|utbytte|udbytte|hårdhet|hardhet|hårdhed|hållfasthet|",
+    r"opbrengst|sterkte|hardheid|zuiverheid|hechting|utbyte|utbytte|udbytte|(?<!vatten)hårdhet|hardhet|hårdhed|hållfasthet|",
     r"styrke|",
     r"renhet|renhed|saanto|kovuus|lujuus|puhtaus|výtěžek|tvrdost|pevnost|čistota|verim|sertlik|dayanım|saflık|",
     r"\bpuan|",
@@ -182,7 +183,7 @@ _SETTING = _pattern(
     r"catalyst|",
     r"katalysator|catalyseur|catalizador|medium|\bmedio|additive|zusatz|thickness|dicke|épaisseur|current|voltage|",
     r"strom|",
-    r"spannung|setpoint|sollwert|consigne|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|",
+    r"spannung|setpoint|sollwert|consigne|residence|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|",
     r"fertili|dünger|",
     r"water|wasser|energy|\bfluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
     r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:k?g|mg|m?l|mmol|eq.*)\)",
@@ -222,9 +223,11 @@ _LABEL_WORD = _pattern(  # anywhere in a name, but for batch size and block heig
     r"(?<![^\W_])(?:",
     _WHO_OR_WHICH,
     r"|site|location|block|bloque|bloc|blok|replicate|repl?\.?|wdh\.?|position|slot|"
-    r"well|series?|serie|row|rang|group|gruppe|groupe|grupo|team|crew|shift|schicht|équipe|turno|skift|zmiana|day|datum|date|"
-    r"machine|maschine|tester|instrument|device|gerät|bench|tray|shelf|rack|spool|station|"
-    r"(?<!cell )(?<!cell_)line|linie|initials|kürzel|section|bay|owner|worker|staff|name|sn|serial)(?![^\W_])"
+    r"well|series?|serie|row|rang|group|gruppe|groupe|grupo|team|crew|shift|schicht|équipe|turno|skift|zmiana|"
+    r"day|datum|date|"
+    r"machine|maschine|host|gpu|node|rig|channel|lane|tester|instrument|device|gerät|bench|tray|shelf|rack|spool|station|"
+    r"(?<!cell )(?<!cell_)line|linie|initials|kürzel|section|bay|owner|worker|staff|name|sn|serial|"
+    r"prepared|checked|blk)(?![^\W_])"
     r"(?![\s_-]*(?:size|volume|height|weight|mass|temp|spacing))",
     r"|担当|操作员|操作者|作業者|人员|负责人|批号|批次|ロット|담당|로트",
 )
@@ -236,7 +239,7 @@ _MEASURED_WORD = _pattern(
     r"zmierzon[aey]|gemeten|uppmätt|målt|ölçülen|измер\w*|ambiental|ambiente|raum\w*|luft\w*|umgebung\w*)(?![^\W_])"
 )
 _THING = _pattern(  # what is one of several, and seldom an amount
-    r"(?:^|[\s_])(?:solvents?|catalysts?|ligands?|base|acid|substrate|medium|media|cultivar|variety|hybrid|strain|"
+    r"(?:^|[\s_])(?:solvents?|catalysts?|ligands?|base|acid|substrate|medium|media|cultivar|variety|var\.?|hybrid|strain|"
     r"treatment|treat|mou?ld|nozzle|material|resin|polymer|monomer|electrode|electrolyte|anode|cathode|additive|coating|"
     r"primer|method|programme?|mode|pattern|atmosphere|flour|yeast|soil|fertilizer|alloy|steel|grade|filler|excipient|"
     r"pigment|dye|binder|buffer|salt|reagent|precursor|surfactant|inhibitor|quench(?:ant)?|filament|orientation|source|"
@@ -253,7 +256,7 @@ _THING = _pattern(  # what is one of several, and seldom an amount
     r"solvente|catalizzatore|trattamento|metodo|farina|lievito|varietà|miscela|lega|acido|additivo|vitigno|"
     r"levedura|variedade|catalisador|ligante|"
     r"rozpuszczalnik|katalizator|odmiana|podłoże|żywica|barwnik|stop|kwas|drożdże|"
-    r"oplosmiddel|ras|zuursel|grond|lösningsmedel|bindemedel|bindemiddel|opløsningsmiddel|rozpouštědlo|ocel|kvasnice|"
+    r"oplosmiddel|substraat|ras|zuursel|grond|lösningsmedel|bindemedel|bindemiddel|opløsningsmiddel|rozpouštědlo|ocel|kvasnice|"
     r"çeşit|çözücü|reçine|растворитель|катализатор|сорт|среда)"
     r"(?:$|[\s_.(:])",
     r"|^cat\.?$|^(?:factor|faktor|facteur|fattore|fator)\b|(?:mittel|middel|medel|stoff|harz)\b|^lsm\b|溶媒|触媒|添加剤|冷却|品種|溶剂|催化剂|正极|负极|材料|添加剂|表面活性剂|电解液|용매|촉매|재료",

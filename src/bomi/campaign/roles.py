@@ -41,6 +41,7 @@ PARAMETER, OUTCOME, IDENTIFIER, DATE, NOTE, CONSTANT, UNUSED, SPREAD, ASKED = (
     "parameter", "outcome", "identifier", "date", "note", "constant", "unused", "spread", "asked"
 )  # fmt: skip
 MOSTLY = 0.7  # of the cells of a column of numbers are numbers
+LONG = 6  # rows that are counted in the first column, to say that nothing else is meant
 FEW_VALUES = 20  # different words of a category
 SHOWN = 3
 KEPT = "kept, not used: "  # how the reason begins why a column is neither set nor wanted
@@ -48,6 +49,7 @@ KEPT = "kept, not used: "  # how the reason begins why a column is neither set n
 _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\s*[ap]m)?|P?T?\d+H\d+M\d+S", re.IGNORECASE)
 _DAY = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?(?:\d{4}|\d\d)|\d{1,2}\.\d{1,2}\.|"
+    r"(?:\d{4}年)?\d{1,2}月\d{1,2}日|\d{1,2}월 ?\d{1,2}일|"
     r"\d{1,2}[-. ]+[^\W\d_]{3,9}\.?[-. ,]+\d{2,4}|[^\W\d_]{3,9}\.? \d{1,2},? \d{4}|\d{1,2}[-.][^\W\d_]{3}\.?|\d{8})"
     r"(?:[T ]\d{1,2}:\d\d(?::\d\d)?.*)?",
     re.IGNORECASE,
@@ -132,7 +134,8 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     if days and (days >= MOSTLY * total or (dated and days * 2 >= total)):
         return Column(name, DATE, "times such as " + words[0] + ": write them as numbers to use them"
                       if clock == days and is_setting(name) else "date")  # fmt: skip
-    if dated and not is_setting(name.replace("time", "")) and all(number % 1 == 0 for number in column.numbers):
+    whole = column.numbers and all(number % 1 == 0 for number in column.numbers)
+    if dated and not is_setting(name.replace("time", "")) and whole:
         return Column(name, DATE, "date, by its name")
     if found := _identifier(name, sheet.columns[name], first=name == next(iter(sheet.columns))):
         return found
@@ -282,6 +285,8 @@ def _identifier(name: str, column: Sequence[str], *, first: bool) -> Column | No
         return Column(name, IDENTIFIER, "counts up" if counts else "every cell differs")
     if named:
         return Column(name, UNUSED, f"{KEPT}an identifier by its name, but some cells are the same")
+    if first and counts and texts[0] == "1" and len(texts) == len(column) >= LONG and not units.in_header(name):
+        return Column(name, IDENTIFIER, "counts up")
     set_by_number = is_setting(name) and texts[0].isdigit() and not _NUMBERED.fullmatch(name)
     counted = set_by_number or is_outcome(name) or is_count(name)
     if counts and not counted and len(texts) == len(column):
