@@ -1,6 +1,7 @@
 """The node in Ax's own client, with gaps, constraints, several objectives and what happened otherwise."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -9,11 +10,13 @@ if os.environ.get("BOMI_REQUIRE_ALL") != "1":
 import logging
 
 from ax.api.client import Client
-from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
+from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig, StorageConfig
+from ax.storage.sqa_store.db import create_all_tables, get_engine, init_engine_and_session_factory
 
 import bomi
-from bomi.errors import StudyError
+from bomi.errors import MethodError, StudyError
 from bomi.integrations.ax import BomiNode, generation_strategy, optimizer_of, record_actual
+from bomi.methods import METHODS
 
 logging.getLogger("ax").setLevel(logging.ERROR)
 pytestmark = [  # Ax's client calls what Ax and pandas deprecate
@@ -29,8 +32,8 @@ PARAMETERS = [
 ]
 
 
-def client_of(parameters=PARAMETERS, objective="hardness", method="mean", constraints=(), **settings):
-    client = Client()
+def client_of(parameters=PARAMETERS, objective="hardness", method="mean", constraints=(), storage=None, **settings):
+    client = Client(storage_config=storage)
     client.configure_experiment(name="heat", parameters=parameters, parameter_constraints=list(constraints))
     client.configure_optimization(objective=objective, **settings)
     client.set_generation_strategy(generation_strategy(method, seed=0))
@@ -143,17 +146,38 @@ def test_a_failure_is_learned_from_if_it_is_recorded():
     assert [row.failed for row in optimizer_of(client).observations.rows] == [False, True, False]
 
 
-def test_records_survive_ax_own_file(tmp_path):
-    client = client_of()
+def told(storage=None):
+    client = client_of(storage=storage)
     (index,) = client.get_next_trials(max_trials=1)
     record_actual(client, index, {"quench": None, "temperature": "150..160"})
     client.complete_trial(index, {"hardness": 131.0})
-    client._maybe_generation_strategy = None  # Ax has no place in its files for a node of another program
+    return client
+
+
+def test_ax_own_file_holds_records_and_the_node(tmp_path):
+    client = told()
     client.save_to_json_file(str(tmp_path / "ax.json"))
     again = Client.load_from_json_file(str(tmp_path / "ax.json"))
-    again.set_generation_strategy(generation_strategy(seed=0))
     assert optimizer_of(again).frame().equals(optimizer_of(client).frame())
-    assert len(again.get_next_trials(max_trials=1)) == 1
+    assert again.get_next_trials(max_trials=1) == client.get_next_trials(max_trials=1)
+
+
+@pytest.mark.filterwarnings("default")  # what reads its tables calls much of what Ax deprecates
+def test_ax_own_database_holds_them_too(tmp_path):
+    storage = StorageConfig(url=f"sqlite:///{tmp_path}/ax.db")
+    init_engine_and_session_factory(url=storage.url)
+    create_all_tables(get_engine())
+    client = told(storage)
+    again = Client.load_from_database(client._experiment.name, storage)
+    assert optimizer_of(again).frame().equals(optimizer_of(client).frame())
+    assert again.get_next_trials(max_trials=1) == client.get_next_trials(max_trials=1)
+
+
+def test_a_method_of_your_own_is_not_saved(tmp_path):
+    client = client_of()
+    client.set_generation_strategy(generation_strategy(replace(METHODS["posterior"], name="mine")))
+    with pytest.raises(MethodError, match="'mine' has parts of your own"):
+        client.save_to_json_file(str(tmp_path / "ax.json"))
 
 
 @pytest.mark.parametrize(

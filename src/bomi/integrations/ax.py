@@ -25,13 +25,14 @@ from ax.core.types import ComparisonOp, TParameterization
 from ax.generation_strategy.external_generation_node import ExternalGenerationNode
 from ax.generation_strategy.generation_strategy import GenerationStrategy
 from ax.generation_strategy.transition_criterion import TransitionCriterion
+from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_REGISTRY
 
 from bomi.data.objectives import ERROR, MAXIMIZE, MINIMIZE, TARGET
 from bomi.data.observations import FAILED
 from bomi.data.reading import read_cell
-from bomi.errors import CellError, SpaceError, StudyError
+from bomi.errors import CellError, MethodError, SpaceError, StudyError
 from bomi.integrations.naming import column_names, free_name
-from bomi.methods import Method
+from bomi.methods import METHODS, Method
 from bomi.methods import method as find_method
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
@@ -86,6 +87,22 @@ class BomiNode(ExternalGenerationNode):  # type: ignore[misc]
         found = {**fixed, **varied}
         self._pending.append(found)
         return {name: found[name] for name in self._space.parameters}
+
+
+def _node_to_dict(node: BomiNode) -> dict[str, Any]:
+    """What Ax writes of a node into its files and databases: what it was made of."""
+    method = find_method(node.method)
+    if METHODS.get(method.name) != method:
+        raise MethodError(
+            f"method {method.name!r} has parts of your own, which Ax cannot save: give the node one of "
+            f"{', '.join(METHODS)}, or save the client before you set its generation strategy"
+        )
+    parts = {"name": node.name, "transition_criteria": node.transition_criteria}
+    return {"__type": BomiNode.__name__, "method": method.name, "seed": node.seed, **parts}
+
+
+CORE_ENCODER_REGISTRY[BomiNode] = _node_to_dict  # Ax has no other place for nodes in a client's own files
+CORE_DECODER_REGISTRY[BomiNode.__name__] = BomiNode
 
 
 def generation_strategy(method: str | Method = DEFAULT, seed: int | None = None) -> GenerationStrategy:
