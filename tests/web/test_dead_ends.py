@@ -267,3 +267,21 @@ def test_a_wide_table_has_a_list_of_columns_to_tick(tmp_path, served, tab):
     told(page, "Saved as campaign.toml")
     made = Campaign.read(tmp_path / "campaign.toml")
     assert (made.space.names, made.outcomes) == (("x3", "x5"), ("y",))
+
+
+def test_what_a_guess_cannot_tell_is_asked_with_a_button_for_each_answer(tmp_path, served, tab):
+    table = tmp_path / "alloy.csv"
+    lines = [f"P{i},{850 + 10 * (i % 4)},{i % 3 + 1},{300 + 7 * i},{250 + 5 * i}" for i in range(8)]
+    table.write_text("\n".join(["Probe,T (°C),t (h),Rm [MPa],Rp0.2 [MPa]", *lines]) + "\n", encoding="utf-8")
+    page = tab(served(table).at("setup"), "Set-up")
+    page.get_by_text("Which column is the outcome?").wait_for()
+    assert page.get_by_text(str(tmp_path)).count() == page.get_by_text("--objective").count() == 0
+    page.get_by_role("button", name="Rm [MPa]", exact=True).click()
+    page.get_by_role("region", name="T (°C)").wait_for()
+    assert page.get_by_label("Column of the outcome").input_value() == "Rm [MPa]"
+    page.reload()  # the answer is kept with the rest
+    page.get_by_role("region", name="T (°C)").wait_for()
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    made = Campaign.read(tmp_path / "campaign.toml")
+    assert (made.outcomes, made.id_column) == (("Rm [MPa]",), "Probe")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
@@ -29,6 +30,11 @@ def outside(snapshot: Snapshot) -> Collection[Spot]:
     except TableError as error:
         return now - {(problem.row, problem.column) for problem in error.problems}
     return now
+
+
+def plain(snapshot: Snapshot, text: str) -> str:
+    """A message without the folder, which everybody who looks at the page knows."""
+    return text.replace(f"{snapshot.table.parent}{os.sep}", "")
 
 
 def plain_problems(snapshot: Snapshot) -> dict[tuple[int, str], str]:

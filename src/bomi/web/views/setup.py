@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,23 @@ from nicegui import ui
 
 from bomi.campaign import CampaignError
 from bomi.campaign.edits import replace_file
+from bomi.campaign.outcome import UnsureError
 from bomi.campaign.toml import from_document, parse_campaign, read_document
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
+from bomi.web.views.outside import plain
 from bomi.web.views.setup_body import FormBody
 from bomi.web.views.setup_form import Form, FormError, document_of, form_of, fresh, read_setup, version
 from bomi.web.views.typed import keep
 from bomi.web.views.versions import offer_versions
 
+MOST = 12  # answers that are offered
+QUESTIONS = {
+    "objective": "Which column is the outcome? It can be changed below.",
+    "decimal": "Which mark stands before the decimals?",
+}
 KEY = "setup"  # under which it is kept while it is not saved
 
 
@@ -39,8 +47,9 @@ class SetupView(View):
         """Draw the view."""
         snapshot = self.session.snapshot
         self.before = snapshot.toml
-        self.document, guessed, broken = read_setup(snapshot)
         kept = self.session.desk.texts.get(KEY)
+        answers = kept.get("answers", {}) if isinstance(kept, Mapping) else {}
+        self.document, guessed, broken = read_setup(snapshot, answers)
         self.state = copy.deepcopy(dict(kept)) if isinstance(kept, Mapping) else fresh(snapshot)
         with theme.block("line between sticky"):
             with theme.block("stack tight title"):
@@ -68,8 +77,32 @@ class SetupView(View):
         if not self.dirty:
             if snapshot.campaign_faults:
                 self.refuse(CampaignError(snapshot.campaign_fault, snapshot.campaign_faults))
+            elif isinstance(broken, UnsureError):
+                self.ask(broken, {})
             else:
-                self.tell(broken or snapshot.campaign_fault)
+                self.tell(plain(snapshot, str(broken or snapshot.campaign_fault)))
+
+    def ask(self, unsure: UnsureError, answers: Mapping[str, str]) -> None:
+        """What a first guess cannot tell by itself: a button for each answer there is, the likeliest first."""
+        option = unsure.option.removeprefix("--")
+        self.message.clear()
+        with self.message, theme.note(QUESTIONS.get(option, str(unsure)), icon="help_outline"):
+            for one in unsure.answers[:MOST]:
+                theme.button(one, partial(self.answer, {**answers, option: one}))
+
+    def answer(self, answers: dict[str, str]) -> None:
+        """Guess again, now that something more is known."""
+        self.document, guessed, broken = read_setup(self.session.snapshot, answers)
+        if isinstance(broken, UnsureError):
+            self.ask(broken, answers)
+            return
+        self.state["form"], self.state["answers"] = form_of(self.document), answers
+        self.changed()
+        self.tell(plain(self.session.snapshot, str(broken or "")))
+        if guessed:
+            with self.message:
+                theme.note(guessed, icon="lightbulb_outline")
+        self.draw()
 
     @property
     def as_text(self) -> bool:

@@ -17,6 +17,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from bomi.campaign import guess
@@ -52,20 +53,23 @@ class FormError(BomiError):
         self.wrong = wrong
 
 
-def read_setup(snapshot: Snapshot) -> tuple[Mapping[str, Any], str, str]:
-    """The document on disk, or a first guess; what to say of the guess; and why the document cannot be read."""
+def read_setup(
+    snapshot: Snapshot, answers: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Mapping[str, Any], str, BomiError | None]:
+    """The document on disk, or a first guess given some answers; what to say of the guess; and why there is none."""
     try:
         if snapshot.toml is not None:
-            return read_document(snapshot.campaign_path, snapshot.toml), "", ""
+            return read_document(snapshot.campaign_path, snapshot.toml), "", None
         if snapshot.sheet is not None and len(snapshot.sheet.columns) < LISTED:
             said = "Guessed from the table. The ranges are those that were tried: say how far you may go, then save."
-            return read_document(snapshot.campaign_path, guess(snapshot.sheet).text().encode()), said, ""
+            text = guess(snapshot.sheet, **answers).text()
+            return read_document(snapshot.campaign_path, text.encode()), said, None
     except BomiError as error:
-        return {}, "", str(error)
+        return {}, "", error
     if snapshot.sheet is not None:
-        return {}, "The table is wide: name the outcome, tick the columns that you set, then save.", ""
+        return {}, "The table is wide: name the outcome, tick the columns that you set, then save.", None
     example = {"objective": {"name": "outcome"}, "parameters": {"temperature": {"range": [20, 200]}}}
-    return example, "An example to change: name what you vary and what you measure, then save.", ""
+    return example, "An example to change: name what you vary and what you measure, then save.", None
 
 
 def fresh(snapshot: Snapshot) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from bomi.campaign.template import EXAMPLE_CAMPAIGN, EXAMPLE_TABLE, empty_table
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
+from bomi.web.views.outside import plain
 from bomi.web.views.upload import Upload
 
 
@@ -16,7 +17,7 @@ def missing(session: Session) -> None:
     waits = theme.count(desk.draft.count, "change")
     kept = f" What you typed and did not save ({waits}) is kept and waits for it." if desk.draft.count else ""
     if snapshot.table_fault:
-        theme.note(f"The table cannot be read:\n{snapshot.table_fault}{kept}", bad=True)
+        theme.note(f"The table cannot be read:\n{plain(snapshot, snapshot.table_fault)}{kept}", bad=True)
     elif desk.draft.base.content is not None:
         before = desk.draft.base.content
 

@@ -11,7 +11,7 @@ from nicegui import background_tasks, ui
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.views.outside import outside, use_outside
+from bomi.web.views.outside import outside, plain, use_outside
 from bomi.web.worker import StoppedError
 
 _LATEST: WeakKeyDictionary[ui.element, object] = WeakKeyDictionary()  # what was asked for last in each place
@@ -109,7 +109,7 @@ def needs(session: Session, go: Callable[[str], None], *, outcomes: int = 0) -> 
     if snapshot.campaign is None:
         if snapshot.campaign_fault:
             name = snapshot.campaign_path.name
-            with theme.empty("rule", f"{name} cannot be read", snapshot.campaign_fault):
+            with theme.empty("rule", f"{name} cannot be read", plain(snapshot, snapshot.campaign_fault)):
                 theme.button("Mend it", lambda: go("setup"), primary=True)
         else:
             text = "Say which columns may vary and which one is the outcome; a first guess is made from the table."
@@ -118,7 +118,7 @@ def needs(session: Session, go: Callable[[str], None], *, outcomes: int = 0) -> 
         return False
     if snapshot.experiments is None:
         count = len(snapshot.problems)
-        text = snapshot.table_fault or f"{count} cell{'s' if count > 1 else ''} cannot be understood."
+        text = plain(snapshot, snapshot.table_fault) or f"{count} cell{'s' if count > 1 else ''} cannot be understood."
         with (
             theme.empty("rule", "The table has problems", f"{text} They are marked in the table."),
             theme.block("line"),
