@@ -72,8 +72,8 @@ def _numbers_as_names(experiments: Experiments) -> Iterator[str]:
         thing = is_thing(name) and not is_count(name)
         if parameter.kind not in ("real", "integer") or parameter.unit or not (coded or thing):
             continue
-        found = {row.recorded[name] for row in experiments.rows if isinstance(row.recorded[name], int | float)}
-        if not 1 < len(found) <= FEW or not all(isinstance(cell, int | float) and cell % 1 == 0 for cell in found):
+        found = {cell for row in experiments.rows if isinstance(cell := row.recorded[name], int | float)}
+        if not 1 < len(found) <= FEW or any(cell % 1 for cell in found):
             continue
         if all(cell % 10 == 0 for cell in found):  # as amounts are, and hardly names
             continue
