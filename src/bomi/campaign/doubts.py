@@ -75,7 +75,7 @@ def _numbers_as_names(experiments: Experiments) -> Iterator[str]:
         found = {cell for row in experiments.rows if isinstance(cell := row.recorded[name], int | float)}
         if not 1 < len(found) <= FEW or any(cell % 1 for cell in found):
             continue
-        if all(cell % 10 == 0 for cell in found):  # as amounts are, and hardly names
+        if all(isinstance(cell, int | float) and cell % 10 == 0 for cell in found):  # as amounts are, hardly names
             continue
         if coded or found in ({*range(len(found))}, {*range(1, len(found) + 1)}):
             listed = ", ".join(f'"{cells.text(cell)}"' for cell in sorted(found, key=str))

@@ -57,6 +57,11 @@ _PERSON = re.compile(
     r"(?:mr|mrs|ms|dr|hr|fr|herr|frau|sra?|mme|m)\.? [A-ZÀ-Þ]\w+|\S+@\S+|"
     r"[A-ZÀ-Þ]{2,3},? \d{1,2}[./]\d{1,2}\.?",  # initials and a day
 )
+_PLACE = re.compile(
+    r"[NSEW]|[NS][EW]|top|mid(?:dle)?|bot(?:tom)?|left|right|cent(?:er|re)|edge|north|south|east|west|oben|unten|links|"
+    r"rechts|nord|süd|ost|west|haut|gauche|droite|sud|est|ouest|norte|sur|este|oeste",
+    re.IGNORECASE,
+)
 _ROMAN = re.compile(r"(?=[IVX])(?:IX|IV|V?I{0,3}|X)", re.IGNORECASE)
 _ELEMENT = (
     "H|He|Li|Be|B|C|N|O|F|Ne|Na|Mg|Al|Si|P|S|Cl|Ar|K|Ca|Sc|Ti|V|Cr|Mn|Fe|Co|Ni|Cu|Zn|Ga|Ge|As|Se|Br|Kr|Rb|Sr|Y|Zr|Nb|"
@@ -248,6 +253,7 @@ def _meaning(values: Sequence[str]) -> Sign:
     for pattern, said in (
         (_OF_TIME, "its values are times of the day, week or year"),
         (_PERSON, "its values look like people"),
+        (_PLACE, "its values are places"),
         (_ROMAN, "its values are numbered, as blocks are"),
         (_CAPITALS, "its values look like initials"),
     ):

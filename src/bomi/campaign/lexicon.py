@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from bomi.space import units
+
+_once_a_name = lru_cache(maxsize=4096)  # a name is looked at for many questions
 
 
 def _pattern(*parts: str) -> re.Pattern[str]:
@@ -85,13 +88,13 @@ _MAXIMIZE = _pattern(
     r"geschmack|glanz|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
     r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|",
     r"exactitude|",
-    r"adhérence|acceptabilité|^note $|",
+    r"adhérence|acceptabilité|^note ?$|",
     r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|",
     r"viabilidad|",
     r"exactitud|aceptaci|aceptabilidad|puntaje|puntuaci|",
     r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|adesione|",
     r"aderenza|",
-    r"punteggio|rendimento|dureza|resistência|pureza|conversão|seletividade|eficiência|atividade|aderência|^nota |",
+    r"punteggio|rendimento|dureza|resistência|pureza|conversão|seletividade|eficiência|atividade|aderência|^nota\b|",
     r"wydajność|twardość|wytrzymałość|czystość|konwersja|selektywność|aktywność|\bplon\b|przyczepność|ocena|",
     r"udarność|produtividade|productividad|produttività|trasmittanza|estabilidad|stabilité|stabilität|stabilità|",
     r"\bstability|",
@@ -284,6 +287,7 @@ def target_of(name: str) -> float | None:
     return float(match[1].replace(",", ".")) if match else None
 
 
+@_once_a_name
 def goal_of(name: str) -> str | None:
     """Whether more or less of an outcome is better, as its name says; None if it does not."""
     said_less, said_more = _LESS_SAID.search(name), _MORE_SAID.search(name)
@@ -303,6 +307,7 @@ def goal_of(name: str) -> str | None:
     return "maximize" if more else None
 
 
+@_once_a_name
 def is_outcome(name: str) -> bool:
     """Whether the name of a column is that of an outcome."""
     measured = is_plain_outcome(name) or is_structure(name) or _MEASURED.search(re.sub(r"[_\W]+", " ", name))
@@ -348,11 +353,13 @@ def _stem(name: str) -> str:
     return re.sub(r"[\s._-]+|[(\[].*?[)\]]", "", name).casefold()
 
 
+@_once_a_name
 def is_called_setting(name: str) -> bool:
     """Whether the words of a name are those of something one sets."""
     return not is_outcome(name) and _SETTING.search(name) is not None
 
 
+@_once_a_name
 def is_setting(name: str) -> bool:
     """Whether the name of a column is that of something one sets, by its words or by its unit."""
     unit = units.find(units.in_header(name) or "-")

@@ -79,6 +79,8 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     named = [c for c in columns.values() if c.role in (PARAMETER, OUTCOME, UNUSED) and is_outcome(c.name)]
     named = [c for c in named if c.name not in done]
     words = [c for c in named if c.kind != "number" and c.why != "blank"]
+    if any(is_found(c) for c in numeric):  # grades of something else can be no objective
+        words = [c for c in words if c.kind != "category"]
     if words and not any(c.failed for c in numeric):
         if len(named) == 1:
             raise FileError(
@@ -94,7 +96,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         lambda c: c.name + ERROR in columns,
         lambda c: (is_found(c) and not is_structure(c.name)) or _is_mean_of(c, columns),
         lambda c: is_found(c) and _VALIDATION.search(c.name) is not None,
-        lambda c: is_mean(c.name),
+        lambda c: is_mean(c.name) and (c is numeric[-1] or _is_one_of(c, columns)),
         lambda c: is_found(c) and not is_signal(c.name),
         lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
         lambda c: _stands_out(c, numeric),
@@ -130,6 +132,12 @@ def _is_mean_of(column: Column, columns: Mapping[str, Column]) -> bool:
     names = list(columns)
     left = names[: names.index(column.name)]
     return is_mean(column.name) and not is_setting(column.name) and bool(left) and is_outcome(left[-1])
+
+
+def _is_one_of(mean: Column, columns: Collection[str]) -> bool:
+    """Whether other columns are called as a mean is: `Thk mean` beside `Thk range`; a room's humidity stands alone."""
+    first = mean.name.split()[0]
+    return is_mean(first) or any(name != mean.name and name.split()[:1] == [first] for name in columns)
 
 
 def _rivals(column: Column, numeric: Sequence[Column], columns: Sequence[Column]) -> list[Column]:

@@ -55,6 +55,7 @@ _DAY = re.compile(
     re.IGNORECASE,
 )
 _DAY_OR_SHORT = re.compile(rf"{_DAY.pattern}|\d{{1,2}}/\d{{1,2}}", re.IGNORECASE)  # 12/11, in a column of dates
+_GRADE = re.compile(r"not[ae]s?", re.IGNORECASE)  # of a jury, in the Romance languages, where it holds numbers
 _WELL = re.compile(r"[A-P]\d{1,2}")
 _TICKS = frozenset({
     "x", "✓", "✔", "√", "•", "●", "+", "yes", "y", "ja", "j", "oui", "o", "sí", "si", "s", "sì", "sim", "tak",
@@ -114,7 +115,7 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
         return Column(name, UNUSED, "blank")
     if _stands_beside(sheet, name, blanks):
         return Column(name, UNUSED, f"{KEPT}seems to belong to another table, beside this one")
-    if NOTE_NAME.fullmatch(title):
+    if NOTE_NAME.fullmatch(title) and not (_GRADE.fullmatch(title) and 2 * len(column.numbers) > len(column.cells)):
         return Column(name, NOTE, "notes, by its name")
     if OUT_NAME.fullmatch(title):
         why = f"seems to mark rows to leave out; call it {EXCLUDE!r}, and nothing is learned from them"
