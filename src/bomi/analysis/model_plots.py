@@ -32,7 +32,7 @@ from bomi.space.cells import Cell, Known
 from bomi.space.units import with_unit
 
 FEWEST, LOOKS_BACK = 6, 6  # experiments, and how many times the table is looked at as it was before
-NAMED = 12  # rows, the most surprising ones
+NAMED = 8  # rows, the most surprising ones
 
 
 @styled
@@ -209,6 +209,8 @@ def _ends(values: Sequence[Known]) -> tuple[float, float]:
 @styled
 def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequence[object] | None = None) -> Any:
     """Every row as expected from all others against what was measured; those outside their interval are named."""
+    from matplotlib.patheffects import withStroke
+
     whole = optimizer.validation(outcome)
     found, left_out = whole.believed, len(whole.wrong)
     name = with_unit(found.outcome, found.unit)
@@ -229,7 +231,8 @@ def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequ
         if away[place] > 0:
             label = str(found.rows[place] if labels is None else labels[found.rows[place]])
             at = found.measured[place], found.mean[place]
-            axes.annotate(label, at, xytext=(6, 4), textcoords="offset points", fontsize=8)
+            halo = [withStroke(linewidth=2.5, foreground="white")]  # a name is read across the points of others
+            axes.annotate(label, at, xytext=(6, 4), textcoords="offset points", fontsize=8, path_effects=halo, zorder=4)
     axes.set(xlabel=f"measured {name}", ylabel=f"expected {name}, from the other rows")
     grid(axes, "both")
     note = f"; {left_out} that cannot be believed left out" if left_out else ""
