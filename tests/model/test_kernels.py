@@ -187,6 +187,24 @@ def test_described_categories_have_the_distances_of_their_descriptors():
         torch.testing.assert_close(found, expected)
 
 
+def test_covariances_from_what_rows_have_in_common_as_they_are():
+    """The same as from the other parameters alone; one candidate is the row itself, at distance 0."""
+    generator = torch.Generator().manual_seed(1)
+    theta = torch.randn(2, 8, generator=generator, dtype=torch.float64)
+    codes, values = torch.rand(2, 2, 6, 3, generator=generator, dtype=torch.float64)
+    codes[..., 0] = torch.randint(3, (2, 6), generator=generator).double()
+    values[..., 0] = torch.randint(3, (2, 6), generator=generator).double()
+    for words in ((), described().described):
+        metric = AdditiveCandidates(theta, torch.tensor([True, False, False]), words)
+        whole = metric.whole(codes, codes[:, :4])
+        for slots in ([0], [1], [0, 2], [1, 2]):
+            which = torch.tensor([slots] * 4)
+            tried = torch.stack([values[:, :4, slots], codes[:, :4, slots]], 2)  # (Q, B, S, g)
+            found = metric.changed(codes, codes[:, :4], whole, which, tried)
+            expected = metric.covariances(codes, codes[:, :4], which, tried)
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+
+
 def _matern(r):
     return (1 + math.sqrt(5) * r + 5 / 3 * r**2) * torch.exp(-math.sqrt(5) * r)
 

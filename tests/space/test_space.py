@@ -161,3 +161,18 @@ def test_what_cannot_be_read_is_told(parameter, value, said):
 def test_what_cannot_be_a_space_is_told(make, said):
     with pytest.raises(BomiError, match=said):
         make()
+
+
+@given(u=st.floats(0, 1), low=st.floats(-1e6, 1e6), span=st.floats(1e-3, 1e6), log=st.booleans())
+def test_drawn_values_are_those_of_their_places_to_the_last_digits(u, low, span, log):
+    low = abs(low) + 1e-3 if log else low
+    parameter = Real(low, low + span, log=log)
+    value, exact = parameter.drawn([u]), parameter.from_unit([u])
+    assert parameter.low <= value <= parameter.high
+    assert value == pytest.approx(exact, rel=1e-12, abs=1e-12 * span)
+
+
+def test_drawn_values_that_were_recorded_or_are_usual_are_these():
+    for parameter in (Real(0, 100), Real(-40, 250), Real(0.001, 1000, log=True), Real(0, 1, step=0.1)):
+        for value in (0.1, 0.3, 1.0):
+            assert parameter.drawn(parameter.to_unit(value)) == value

@@ -10,7 +10,7 @@ from bomi.answers.recommend import best_of_each_draw
 from bomi.impute.summary import gap_table
 from bomi.knowledge import Knowledge
 from bomi.results import GapDraws
-from bomi.space import Array
+from bomi.space import Array, Real
 from bomi.space.cells import Known
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def draws_of_gaps(known: Knowledge) -> list[GapDraws]:
             values: tuple[Known, ...] = ()
             places = draws.inputs[:, world_row[i], columns].numpy() if i in world_row else np.zeros((0, 1))
             if not np.isnan(places).any():  # a gap stays open while an outcome is unknown everywhere
-                values = tuple(parameter.from_unit(place) for place in places)
+                value = parameter.drawn if isinstance(parameter, Real) else parameter.from_unit
+                values = tuple(value(place) for place in places)
             found.append(GapDraws(numbers[i], name, values, row.recorded[name], row.asked.get(name)))
     return found
 

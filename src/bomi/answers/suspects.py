@@ -54,6 +54,7 @@ LOPSIDED = 0.35  # a column whose upper tail is longer by this much is looked at
 FINEST = 0.02  # of the range, at least, that recorded values lie apart from what is expected
 FAR = 3.0  # standard deviations of all outcomes, of one that is wrong
 LIKELY = 0.05  # probability, from which a cell is named
+KEPT = 10_000_000  # numbers that are kept for all stories
 NEGLIGIBLE = 1e-5  # times as likely as that all is right: not looked at any further
 
 
@@ -169,6 +170,7 @@ def _of_inputs(fit: Fit, rows: Tensor, right: Tensor) -> Iterator[Story]:
     log_given = [one.log_at(apart.nan_to_num()) for one, apart in zip(given, (known - expected).T, strict=True)]
     log_alone = [one.log_at(column.nan_to_num()) for one, column in zip(alone, known.T, strict=True)]
     filled, least = to_codes(table, fit.completed.inputs), right - _ceiling(fit) + math.log(NEGLIGIBLE)
+    others = [Others(fit, filled, j) for j in range(len(fit.models))]
 
     def explained(values: dict[int, Tensor], possible: Tensor, otherwise: Tensor) -> Story:
         """The story that some inputs were others, given what speaks for it but for the outcomes. These are looked at
@@ -176,26 +178,27 @@ def _of_inputs(fit: Fit, rows: Tensor, right: Tensor) -> Iterator[Story]:
         moved = {j: _moved(scaled[j], plain[j], value) for j, value in values.items()}
         some, weight = possible & (otherwise > least), torch.full_like(otherwise, -torch.inf)
         if some.any():
-            inputs = from_codes(table, _with(filled, moved))[:, some]
-            weight[some] = _log_mean(_elsewhere(fit, inputs, rows=some)) + otherwise[some]
+            weight[some] = _log_mean(_changed(fit, others, filled, moved, some)) + otherwise[some]
         return Story(weight, moved)
 
-    for j, parameter in enumerate(scaled):
-        nodes, cdf = _alone(columns, known, j)
+    levels = (torch.arange(CANDIDATES, dtype=torch.float64) + 0.5) / CANDIDATES
+    beside = [columns.one(known, j) for j in range(len(scaled))]
+    tried = [interpolate(cdf, nodes, levels.expand(len(rows), -1).contiguous()) for nodes, cdf in beside]  # (n, S) each
+    tried = [one.round() if isinstance(a, Categorical) else one for a, one in zip(scaled, tried, strict=True)]
+    instead = torch.stack([_moved(a, b, one) for a, b, one in zip(scaled, plain, tried, strict=True)])  # (p, n, S)
+    for j, (parameter, found) in enumerate(
+        zip(scaled, _instead(fit, others, filled, instead, ~known.T.isnan()), strict=True)
+    ):  # (S, Q, n)
+        nodes, cdf = beside[j]
         usual, strayed = log_given[j], log_alone[j]
         if isinstance(parameter, Categorical):
             ends = known[:, j, None].nan_to_num() + torch.tensor([-0.5, 0.5], dtype=torch.float64)
             below, above = interpolate(nodes, cdf, ends).unbind(-1)
             usual, strayed = (parameter.width * (above - below)).clamp_min(LEAST).log(), torch.zeros_like(above)
-        levels = (torch.arange(CANDIDATES, dtype=torch.float64) + 0.5) / CANDIDATES
-        tried = interpolate(cdf, nodes, levels.expand(len(rows), -1).contiguous())  # (n, S)
-        tried = tried.round() if isinstance(parameter, Categorical) else tried
-        instead = torch.stack([_moved(parameter, plain[j], one) for one in tried.T], -1)
-        found = _instead(fit, filled, j, instead)  # (S, Q, n)
         share = found.logsumexp(1).softmax(0).T  # (n, S)
-        order = tried.argsort(-1)
+        order = tried[j].argsort(-1)
         middle = (share.gather(-1, order).cumsum(-1) < 0.5).sum(-1).clamp_max(CANDIDATES - 1)
-        likely = tried.gather(-1, order).gather(-1, middle[:, None])[:, 0]
+        likely = tried[j].gather(-1, order).gather(-1, middle[:, None])[:, 0]
         came = torch.logaddexp(torch.zeros_like(strayed), strayed) - math.log(2)
         weight = _log_mean(found.flatten(0, 1)) + math.log(WRONG) + came - usual
         yield Story(torch.where(known[:, j].isnan(), -torch.inf, weight), {j: _moved(parameter, plain[j], likely)})
@@ -292,15 +295,6 @@ def _moved(parameter: Parameter, to: Parameter, codes: Tensor) -> Tensor:
     return (values - to.low) / (to.high - to.low)
 
 
-def _alone(columns: Columns, known: Tensor, j: int) -> tuple[Tensor, Tensor]:
-    """The distribution of one input of each row given its other cells.  (n, p) -> (n, N), (n, N)"""
-    blanked = known.clone()
-    blanked[:, j] = torch.nan
-    gaps = columns.gaps(blanked)
-    mine = gaps.gap.nonzero()[:, 1] == j
-    return gaps.nodes[mine].contiguous(), gaps.cdf[mine].contiguous()
-
-
 def _with(codes: Tensor, values: dict[int, Tensor]) -> Tensor:
     """Worlds or rows with other values of some inputs.  (..., n, p), (n,) -> (..., n, p)"""
     changed = codes.clone()
@@ -368,24 +362,70 @@ def _elsewhere(
     return total
 
 
-def _instead(fit: Fit, filled: Tensor, j: int, tried: Tensor) -> Tensor:
-    """The same, had input j been each of some values.  (Q, n, p), (n, S) -> (S, Q, n)"""
-    told, values = torch.atleast_2d(fit.completed.targets), tried.expand(len(filled), -1, -1).unsqueeze(-1)
-    total: Tensor = told.new_zeros(tried.shape[1], *filled.shape[:2])
-    for y, model in zip(told, fit.models, strict=True):
-        has = (~y.isnan()).nonzero()[:, 0]
-        if not isinstance(getattr(model.kernel, "base", model.kernel), AdditiveMatern):
-            each = (from_codes(fit.table, _with(filled, {j: one})) for one in tried.T)
-            return torch.stack([_elsewhere(fit, inputs) for inputs in each])
-        moved, root, places = Moved(model, fit.table), model.inverse_root(), fit.completed.rows
-        for part in torch.arange(len(has)).split(moved.at_once(tried.shape[1], 1)):
-            some, slots = has[part], torch.full((len(part), 1), j)
-            own = some if places is None else places[some]
+class Others:
+    """What all other rows make one expect of an outcome of each row, had some of its inputs been others."""
+
+    def __init__(self, fit: Fit, filled: Tensor, j: int) -> None:
+        self.y, self.model = torch.atleast_2d(fit.completed.targets)[j], fit.models[j]
+        self.additive = isinstance(getattr(self.model.kernel, "base", self.model.kernel), AdditiveMatern)
+        if not self.additive:
+            return
+        self.has = (~self.y.isnan()).nonzero()[:, 0]
+        self.places = self.has if fit.completed.rows is None else fit.completed.rows[self.has]
+        self.rows, self.moved, self.root = filled[:, self.has], Moved(self.model, fit.table), self.model.inverse_root()
+        few = self.rows[..., 0].numel() * len(self.has) <= KEPT
+        self.whole = self.moved.whole(self.rows) if few else None
+
+    def log_densities(self, which: Tensor, slots: Tensor, values: Tensor) -> Tensor:
+        """Of some of the rows that have it, by the values of some inputs.
+
+        (r,), (r, g), (Q, r, S, g) -> (Q, r, S)
+        """
+        found: Tensor = values.new_zeros(values.shape[:-1])
+        for part in torch.arange(len(which)).split(self.moved.at_once(*values.shape[2:])):
+            own = which[part]
+            rows = self.rows[:, own]
+            if self.whole is None:
+                whole = self.moved.whole(rows)
+            else:
+                at = own.to(self.whole[0].device)
+                whole = self.whole[0][:, at], self.whole[1][:, at]
             with torch.no_grad():
-                k = moved.covariances(own, filled[:, some], slots, values[:, some])
-                mean, variance = model.without_row_by(part, k, moved.prior.unsqueeze(-1), root)
-            total[:, :, some] += _log_normal(y[some, None], mean, variance).permute(2, 0, 1)
+                k = self.moved.changed(self.places[own], rows, whole, slots[part], values[:, part])
+                mean, variance = self.model.without_row_by(own, k, self.moved.prior.unsqueeze(-1), self.root)
+            found[:, part] = _log_normal(self.y[self.has[own], None], mean, variance)
+        return found
+
+
+def _changed(fit: Fit, others: Sequence[Others], filled: Tensor, values: dict[int, Tensor], some: Tensor) -> Tensor:
+    """The same, had some rows had other values of some inputs.  (Q, n, p), (n,) each, (n,) bool -> (Q, R)"""
+    if not all(one.additive for one in others):
+        return _elsewhere(fit, from_codes(fit.table, _with(filled, values))[:, some], rows=some)
+    total: Tensor = filled.new_zeros(len(filled), int(some.sum()))
+    slots, tried = torch.tensor(list(values)), torch.stack(list(values.values()), -1)
+    for one in others:
+        which, mine = some[one.has].nonzero()[:, 0], ~one.y.isnan()[some]
+        each = tried[one.has[which], None].expand(len(filled), -1, -1, -1)  # (Q, r, 1, g)
+        total[:, mine] += one.log_densities(which, slots.expand(len(which), -1), each)[..., 0]
     return total
+
+
+def _instead(fit: Fit, others: Sequence[Others], filled: Tensor, tried: Tensor, recorded: Tensor) -> Iterator[Tensor]:
+    """The same, had each recorded input been each of some values, the others as they are; 0 for gaps.
+
+    (Q, n, p), (p, n, S), (p, n) -> p times (S, Q, n)
+    """
+    for j, values in enumerate(tried):
+        if not all(one.additive for one in others):
+            yield torch.stack([_elsewhere(fit, from_codes(fit.table, _with(filled, {j: one}))) for one in values.T])
+            continue
+        total: Tensor = values.new_zeros(values.shape[1], *filled.shape[:2])
+        for one in others:
+            which = recorded[j, one.has].nonzero()[:, 0]
+            each = values[one.has[which], :, None].expand(len(filled), -1, -1, -1)  # (Q, r, S, 1)
+            found = one.log_densities(which, torch.full((len(which), 1), j), each)
+            total[..., one.has[which]] += found.permute(2, 0, 1)
+        yield total
 
 
 def _ceiling(fit: Fit) -> Tensor:

@@ -29,6 +29,7 @@ from bomi.model.kernels import Kernel, cross
 
 CHUNK = 500_000  # covariances between points and rows at a time
 GPU_CHUNK = 8 * CHUNK
+STRIPS = 5  # in which a triangular matrix is multiplied
 
 logger = logging.getLogger(__name__)
 
@@ -157,13 +158,17 @@ class GaussianProcess(Model):
         With u = P k and P = K^-1, the row itself is taken out of mean k^T alpha and explained variance k^T u by
         u_i alpha_i / P_ii and u_i^2 / P_ii.  (R,), (Q, R, S, n), (Q, R, S), L^-1 -> (Q, R, S), (Q, R, S)
         """
-        at = rows.to(self.inputs.device)
-        half = (k.flatten(1, 2) @ root.mT).reshape(k.shape)  # (Q, R, S, n)
-        own = root[..., at].mT  # (Q, R, n)
-        u = (half @ own.unsqueeze(-1)).squeeze(-1)  # (Q, R, S)
+        at, n = rows.to(self.inputs.device), k.shape[-1]
+        own, flat = root[..., at].mT, k.flatten(1, 2)  # (Q, R, n), (Q, R S, n)
         precision = own.square().sum(-1, keepdim=True)
+        u, explained = k.new_zeros(k.shape[:-1]), k.new_zeros(k.shape[:-1])
+        for start in range(0, n, strip := max(n // STRIPS, 1)):  # L^-1 is triangular: the rest of a strip is 0
+            stop = min(start + strip, n)
+            half = (flat[..., :stop] @ root[:, start:stop, :stop].mT).unflatten(1, k.shape[1:3])
+            u += (half @ own[..., start:stop, None]).squeeze(-1)
+            explained += half.square_().sum(-1)
         mean = (k @ self.alpha[:, None, :, None]).squeeze(-1) - u * self.alpha[:, at, None] / precision
-        explained = half.square().sum(-1) - u.square() / precision
+        explained -= u.square() / precision
         noise = self.variances.expand_as(self.targets)[:, at, None]
         return mean.cpu(), ((prior - explained).clamp_min(0) + noise).cpu()
 

@@ -401,7 +401,33 @@ class AdditiveCandidates:
         known = self._distances(same, columns[:, others], others)  # (Q, B, p - g, n)
         joint = (known * self.together[:, others, None]).square_().sum(-2)  # (Q, B, n)
         additive = matern(known.mul_(self.alone[:, others, None])).sum(-2)
-        moved = self._distances(values.unsqueeze(-1), columns[:, slots].unsqueeze(2), slots)  # (Q, B, S, g, n)
+        return self._with(codes, joint, additive, slots, values)
+
+    def whole(self, codes: Tensor, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """Squared distances of all parameters together, and the sum of the parts of each alone, of rows as they are.
+
+        (Q, B, n), (Q, B, n)
+        """
+        every = torch.arange(self.parameters, device=codes.device).expand(rows.shape[1], -1)
+        columns = codes.mT.unsqueeze(1).expand(-1, rows.shape[1], -1, -1)  # (Q, B, p, n)
+        known = self._distances(rows.unsqueeze(-1), columns, every)
+        joint = (known * self.together[:, None, :, None]).square_().sum(-2)
+        return joint, matern(known.mul_(self.alone[:, None, :, None])).sum(-2)
+
+    def changed(
+        self, codes: Tensor, rows: Tensor, whole: tuple[Tensor, Tensor], slots: Tensor, values: Tensor
+    ) -> Tensor:
+        """The covariances again, from what rows have as they are: only the slots are computed.  -> (Q, B, S, n)"""
+        columns = codes.mT[:, slots]  # (Q, B, g, n)
+        before = self._distances(rows.gather(-1, slots.expand(len(rows), -1, -1)).unsqueeze(-1), columns, slots)
+        together, alone = (each[:, slots].unsqueeze(-1) for each in (self.together, self.alone))  # (Q, B, g, 1)
+        joint = (whole[0] - (before * together).square_().sum(-2)).clamp_min_(0)
+        additive = whole[1] - matern(before.mul_(alone)).sum(-2)
+        return self._with(codes, joint, additive, slots, values)
+
+    def _with(self, codes: Tensor, joint: Tensor, additive: Tensor, slots: Tensor, values: Tensor) -> Tensor:
+        """The covariances, from what the other parameters add.  (Q, B, n), (Q, B, n) -> (Q, B, S, n)"""
+        moved = self._distances(values.unsqueeze(-1), codes.mT[:, slots].unsqueeze(2), slots)  # (Q, B, S, g, n)
         together, alone = (each[:, slots][:, :, None, :, None] for each in (self.together, self.alone))
         joint = _total((moved * together).square_()).add_(joint.unsqueeze(-2))
         additive = _total(matern(moved.mul_(alone))).add_(additive.unsqueeze(-2))

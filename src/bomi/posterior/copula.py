@@ -79,6 +79,13 @@ class Columns:
         expected = regressions.of_known(_features(codes, self.parameters)[0])[:, first].nan_to_num()
         return regressions.center[first] + regressions.scale[first] * expected
 
+    def one(self, codes: Tensor, j: int) -> tuple[Tensor, Tensor]:
+        """The distribution of one parameter of each row given its other cells.  (R, p) -> (R, NODES), (R, NODES)"""
+        blanked, its = codes.clone(), self.owner == j
+        blanked[:, j] = torch.nan
+        mean, variance, _ = self.regressions.expect(_features(blanked, self.parameters)[0])
+        return self.spreads[j].given(mean[:, its], variance[:, its].clamp(1e-8, 1))
+
     def gaps(self, codes: Tensor) -> Gaps:
         """The distributions of all gaps of some rows given their other cells.  codes: (R, p)"""
         mean, variance, covariance = self.regressions.expect(_features(codes, self.parameters)[0])

@@ -36,3 +36,17 @@ class Moved:
         """Of rows at some places of the table.  (B,), (Q, B, p), (B, g), (Q, B, S, g) -> (Q, B, S, n)"""
         k = self.metric.covariances(self.codes, *(one.to(self.codes.device) for one in (rows, slots, values)))
         return k if self.terms is None else k.add_(self.terms[:, places, None])
+
+    def whole(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """What rows have in common with others as they are, for `changed`.  (Q, B, p) -> (Q, B, n), (Q, B, n)"""
+        parts = rows.to(self.codes.device).split(self.at_once(1, rows.shape[-1]), 1)
+        joint, additive = zip(*(self.metric.whole(self.codes, part) for part in parts), strict=True)
+        return torch.cat(joint, 1), torch.cat(additive, 1)
+
+    def changed(
+        self, places: Tensor, rows: Tensor, whole: tuple[Tensor, Tensor], slots: Tensor, values: Tensor
+    ) -> Tensor:
+        """The covariances from what rows have in common as they are: only what changes is computed."""
+        rows, slots, values = (one.to(self.codes.device) for one in (rows, slots, values))
+        k = self.metric.changed(self.codes, rows, whole, slots, values)
+        return k if self.terms is None else k.add_(self.terms[:, places, None])
