@@ -371,7 +371,7 @@ def test_a_suggestion_is_a_mapping_with_an_id_and_a_prediction():
 def test_with_too_few_rows_it_fills_the_space_and_says_so():
     optimizer = told(method="drop")  # one of whose rows has an outcome and all its inputs
     suggestion = optimizer.ask()
-    assert suggestion.note == "space-filling: method 'drop' can use 1 rows and needs 2"
+    assert suggestion.note == "space-filling: method 'drop' needs 2 rows that it can use and has 1"
     assert suggestion.predicted is None
     optimizer.tell(suggestion, 150.0)
     assert optimizer.ask().note == ""
@@ -586,7 +586,7 @@ def test_the_log_tells_a_careful_user_of_fallbacks_and_transforms(caplog):
     optimizer = Optimizer({"x": (0, 1)}, seed=0)
     optimizer.ask()
     assert [record.message for record in caplog.records] == [
-        "space-filling: method 'posterior' can use 0 rows and needs 2"
+        "space-filling: method 'posterior' needs 2 rows that it can use and has 0"
     ]
     caplog.clear()
     for x in np.linspace(0, 1, 9):

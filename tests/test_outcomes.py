@@ -30,6 +30,11 @@ def told(f, *, count=12, gaps=(), seed=0, **options):
     return optimizer
 
 
+def test_a_list_of_outcomes_is_told_how_to_give_them():
+    with pytest.raises(bomi.BomiError, match=r"mapping of each to its goal.*but got \['yield', 'cost'\]"):
+        Optimizer(SQUARE, objective=["yield", "cost"])
+
+
 # --- batches ---
 
 

@@ -183,7 +183,7 @@ def uniform(choices: Choices, pending: Tensor, *, count: int, first: int, seed: 
 
 def too_few(fit: Fit, method: Method) -> str:
     """What is missing before a method learns."""
-    return f"space-filling: method {method.name!r} can use {fit.usable} rows and needs {method.rows}"
+    return f"space-filling: method {method.name!r} needs {method.rows} rows that it can use and has {fit.usable}"
 
 
 def _taken(pending: Tensor, places: list[Tensor]) -> Tensor:

@@ -113,6 +113,12 @@ def console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """A spinner on standard error, on a terminal; yields a function that changes its text."""
-    with console(stderr=True).status(what) as status:
-        yield status.update
+    """What is being done and for how long, on standard error if that is a terminal; yields a function that changes its
+    text."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    there = console(stderr=True)
+    with Progress(*columns, console=there, transient=True, disable=not there.is_terminal) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda text: shown.update(task, description=text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from bomi.errors import CellError, SpaceError, shown
@@ -133,6 +133,11 @@ def read_objectives(objective: str | Mapping[str, object], goal: object = None) 
         if not objective:
             raise SpaceError("there must be at least one objective, but got none")
         return tuple(objective_of(name, wanted) for name, wanted in objective.items())
+    if isinstance(objective, list | tuple | Set):
+        raise SpaceError(
+            "several objectives are a mapping of each to its goal, such as {'yield': 'maximize', 'cost': 'minimize'}, "
+            f"but got {shown(objective)}"
+        )
     return (objective_of(objective, MAXIMIZE if goal is None else goal),)
 
 
