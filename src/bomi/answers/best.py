@@ -105,8 +105,9 @@ def _front(
         shortlist = shortlist_of(known.fit, weights, choices, risk, seed=known.seed_of_all_rows)
     for each in weights:
         seen = done[int(acquisition.chebyshev((merits - merits.amax(0)) / span, each).argmax())]
-        found.append(_recommendation(known, choices, risk, seen, each, shortlist))
-        if shortlist is not None:  # neighbours on the front are near each other
+        # The first is sought from nothing; neighbours on the front are near each other.
+        found.append(_recommendation(known, choices, risk, seen, each, shortlist if found else None))
+        if shortlist is not None:
             place = torch.from_numpy(known.space.places([found[-1].setting or {}]))
             shortlist = torch.cat([shortlist, choices.points(place)])
     usable = [best for best in found if best.setting is not None]
