@@ -100,7 +100,8 @@ def _front(
     merits: (r, J), weights: (w, J)
     """
     span = (merits.amax(0) - merits.amin(0)).clamp_min(1e-300)
-    found, shortlist = [], None
+    found: list[Best] = []
+    shortlist = None
     if known.has_model:
         shortlist = shortlist_of(known.fit, weights, choices, risk, seed=known.seed_of_all_rows)
     for each in weights:
