@@ -11,7 +11,7 @@ from optuna.trial import TrialState, create_trial
 
 from bomi import Categorical, Integer, Real, Space
 from bomi.integrations.conditional import Applicable, Condition, applies, conditions, middle
-from bomi.integrations.optuna import BomiSampler
+from bomi.integrations.optuna import BomiSampler, actual_frame, record_actual
 from bomi.search.criteria import ExpectedImprovement
 
 pytestmark = pytest.mark.usefixtures("quiet")
@@ -145,3 +145,19 @@ def test_several_objectives_have_conditions_too():
     study = optuna.create_study(directions=["maximize", "minimize"], sampler=BomiSampler(seed=0))
     study.optimize(two, n_trials=5)
     assert study.sampler.optimizer(study).gaps().empty
+
+
+def test_the_frame_has_no_gap_where_a_parameter_does_not_apply():
+    def objective(trial):
+        if trial.suggest_categorical("kind", ["furnace", "laser"]) == "laser":
+            return float(trial.suggest_int("power", 1, 10))
+        hours = trial.suggest_float("hours", 1, 10)
+        record_actual(trial, {"hours": None})
+        return hours
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(objective, n_trials=8)
+    frame = actual_frame(study)
+    assert set(frame["kind"]) == {"furnace", "laser"}
+    assert frame["gap.hours"].tolist() == [kind == "furnace" for kind in frame["kind"]]
+    assert not frame["gap.power"].any()

@@ -230,12 +230,13 @@ def actual_frame(study: Study) -> pd.DataFrame:
     """The trials as a table: for each parameter the recorded value, the requested value, and whether there is a gap.
 
     Columns are `number`, `state`, `value` (or the outcomes as `BomiSampler.optimizer` names them), and for each
-    parameter `x`, `asked.x` and `gap.x`. A gap is a value not known exactly. A trial that was recorded as failed or
-    breaks a constraint has `failed` as its outcomes. `Optimizer.tell` accepts the rows of complete and failed trials.
+    parameter `x`, `asked.x` and `gap.x`. A gap is a value not known exactly, of a parameter that applies. A trial that
+    was recorded as failed or breaks a constraint has `failed` as its outcomes. `Optimizer.tell` accepts the rows of
+    complete and failed trials.
     """
     trials = study.get_trials(deepcopy=False)
     distributions = {name: d for trial in trials for name, d in trial.distributions.items()}
-    columns = column_names(distributions)
+    columns, found = column_names(distributions), conditional.conditions(trials, distributions)
     objectives = _objectives(study, columns.values())
     number, state = (free_name(name, (*columns.values(), *objectives)) for name in ("number", "state"))
     table: dict[str, list[Any]] = {
@@ -250,7 +251,10 @@ def actual_frame(study: Study) -> pd.DataFrame:
         each, column = [_cell(trial, name, distribution) for trial in trials], columns[name]
         table[column] = [_from_known(distribution, c) if isinstance(c, Known) else c for c in each]
         table[RESERVED + column] = [trial.params.get(name) for trial in trials]
-        table[GAP + column] = [not isinstance(c, Known) for c in each]
+        table[GAP + column] = [
+            not isinstance(cell, Known) and conditional.applies(name, found, trial.params, distributions)
+            for cell, trial in zip(each, trials, strict=True)
+        ]
     return pd.DataFrame(table)
 
 
