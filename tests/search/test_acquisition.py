@@ -202,3 +202,50 @@ def test_the_gain_over_a_front_of_three_is_that_of_draws():
     strips = [(-0.2, 0.0, 2.0), (0.0, 1.0, 1.0), (1.0, 2.0, 0.0), (2.0, 1e9, -0.2)]
     gain = sum((x.clamp_max(high) - low).clamp_min(0) * (y - level).clamp_min(0) for low, high, level in strips)
     assert float(found) == pytest.approx(float(gain.mean()), rel=0.01)
+
+
+def lines(seed, k=5, m=40):
+    """Leading rows and points of two worlds, with what an outcome would teach of them; some lines are parallel."""
+    generator = torch.Generator().manual_seed(seed)
+    leaders, own, mean, others = (
+        torch.randn(*size, generator=generator, dtype=torch.float64) for size in ((2, k), (2, m), (2, m), (2, k, m))
+    )
+    others[:, 1] = others[:, 0]
+    others[:, :, 0] = own[:, None, 0]
+    leaders[:, 3] = leaders[:, 2]
+    return mean, own, leaders, others
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rise_of_the_best_of_many_lines_is_its_mean_over_the_normal(seed):
+    mean, own, leaders, others = lines(seed)
+    z = torch.special.ndtri((torch.arange(100_000, dtype=torch.float64) + 0.5) / 100_000)
+    rows = (leaders[:, :, None, None] + others[..., None] * z).amax(1)
+    best = torch.maximum(rows, mean[..., None] + own[..., None] * z).mean(-1)
+    found = acquisition.log_rise(mean, own, leaders, others).exp()
+    torch.testing.assert_close(found, best - leaders.amax(-1, keepdim=True), atol=1e-5, rtol=1e-5)
+
+
+def test_the_rise_over_a_row_that_stays_where_it_is_is_expected_improvement_far_into_the_tail():
+    mean = torch.linspace(-300, 3, 50, dtype=torch.float64)[None]
+    own = torch.full_like(mean, 0.7)
+    leaders = torch.tensor([[0.2, -1.0]], dtype=torch.float64)
+    found = acquisition.log_rise(mean, own, leaders, torch.zeros(1, 2, 50, dtype=torch.float64))
+    torch.testing.assert_close(found, acquisition.log_excess(mean, own, leaders[:, :1]))
+
+
+def test_what_teaches_nothing_is_worth_nothing_and_has_a_finite_gradient():
+    mean, own, leaders, others = lines(0)
+    mean = (mean - 10).requires_grad_()
+    found = acquisition.log_rise(mean, own, leaders, own[:, None].expand_as(others))
+    assert (found < -1e90).all()
+    (gradient,) = torch.autograd.grad(found.sum(), mean)
+    assert gradient.isfinite().all()
+
+
+def test_the_rise_has_the_gradient_of_its_differences():
+    mean, own, leaders, others = lines(1, m=6)
+    others[:, 1] += 0.1  # parallel lines have no derivative where they meet
+    others[:, :, 0] += torch.randn(2, 5, generator=torch.Generator().manual_seed(9), dtype=torch.float64)
+    given = tuple(one.clone().requires_grad_() for one in (mean, own, others))
+    assert torch.autograd.gradcheck(lambda mean, own, others: acquisition.log_rise(mean, own, leaders, others), given)

@@ -87,13 +87,65 @@ def test_acquisitions_know_the_chance_to_succeed():
     ((mean, sd),) = outlook.moments(outlook.places(POINTS))
     log_chance = outlook.success.log_chance(POINTS)
     penalty = acquisition.infeasibility_penalty(log_chance.exp().mean(0))
-    gain = acquisition.log_excess(mean, sd, outlook.tried[..., 0].amax(-1, keepdim=True))
+    _, own, others = outlook.models[0].lessons(POINTS, outlook.rows)
+    gain = acquisition.log_rise(mean, own, outlook.tried[..., 0], others)
     expected = torch.logsumexp(gain + log_chance, 0) - math.log(2) + penalty
     torch.testing.assert_close(ExpectedImprovement().score(outlook, t=1, parameters=1)(POINTS), expected)
     bound = UpperConfidenceBound(beta_alpha=0.0)
     exploration = 0.2 * math.sqrt(acquisition.beta(3, 1))
     expected = outlook.weigh((mean + exploration * sd).mean(0), outlook.places(POINTS), outlook.tried.min())
     torch.testing.assert_close(bound.score(outlook, t=3, parameters=1)(POINTS), expected)
+
+
+def test_without_noise_what_is_scored_is_expected_improvement():
+    rows = torch.tensor([[[0.1], [0.4], [0.6], [0.95]]], dtype=torch.float64)
+    targets = torch.tensor([0.3, 1.0, 0.9, -0.5], dtype=torch.float64)
+    hyper = torch.tensor([[0.2, math.log(0.15), -25.0]], dtype=torch.float64)
+    outlook = Outlook.of([with_hyper(rows, targets, hyper, kernel=SquaredExponential())], (None,), rows, None)
+    points = torch.linspace(0, 1, 41, dtype=torch.float64)[:, None] + 0.0071
+    ((mean, sd),) = outlook.moments(outlook.places(points))
+    gain = acquisition.log_excess(mean, sd, torch.ones(1, 1, dtype=torch.float64))
+    found = ExpectedImprovement().score(outlook, t=1, parameters=1)(points)
+    likely = gain[0] > -20
+    assert likely.sum() > 25
+    torch.testing.assert_close(found[likely], gain[0, likely], atol=2e-3, rtol=0)
+
+
+def test_what_is_scored_is_the_rise_of_the_best_mean_once_the_outcome_is_known():
+    """Learned anew with two outcomes, which tells the line on which each mean moves; and averaged over all outcomes."""
+    outlook = outlook_of()
+    (model,) = outlook.models
+    mean, variance = model.moments(POINTS)
+    z = torch.special.ndtri((torch.arange(200_000, dtype=torch.float64) + 0.5) / 200_000)
+    gains = torch.zeros_like(mean)
+    for m, place in enumerate(POINTS):
+        for q in range(2):
+            outcomes = mean[q, m] + (variance[q, m] + 0.05).sqrt() * torch.tensor([0.0, 1.0], dtype=torch.float64)
+            rows = torch.cat([model.inputs[q], place[None]]).expand(2, -1, -1)
+            targets = torch.cat([model.targets[q].expand(2, -1), outcomes[:, None]], 1)
+            after = with_hyper(rows, targets, model.hyper[[q]].repeat(2, 1), kernel=SquaredExponential()).fitted()
+            best = (after[0, :, None] + (after[1] - after[0])[:, None] * z).amax(0)
+            gains[q, m] = best.mean() - outlook.tried[q, :, 0].amax()
+    found = ExpectedImprovement().score(outlook, t=1, parameters=1)(POINTS)
+    torch.testing.assert_close(found, gains.mean(0).log(), atol=1e-3, rtol=0)
+
+
+def test_noise_makes_a_row_worth_repeating_but_not_where_it_is_known_best():
+    """Where nothing is left to learn of the best row, only what is not known is worth asking for."""
+    rows = torch.tensor([[[0.2], [0.8]]], dtype=torch.float64)
+    hyper = torch.tensor([[0.0, math.log(0.1), math.log(0.5)]], dtype=torch.float64)
+
+    def score(times):
+        inputs = torch.cat([rows] + [rows[:, :1]] * times, 1)
+        targets = torch.tensor([1.0, 0.95, *[1.0] * times], dtype=torch.float64)
+        model = with_hyper(inputs, targets, hyper, kernel=SquaredExponential())
+        outlook = Outlook.of([model], (None,), inputs, None)
+        return ExpectedImprovement().score(outlook, t=1, parameters=1)(rows[0]).tolist()
+
+    best, other = score(0)
+    assert abs(best - other) < 0.2  # two that can hardly be told apart
+    best, other = score(40)
+    assert other > best + 3
 
 
 def test_each_world_alone_is_what_it_is_among_the_others():
@@ -119,9 +171,11 @@ def test_the_improvement_of_a_request_is_that_of_the_average_outcome_over_what_i
     outlook = outlook_of()
     straying = replace(outlook, execution=Overshoots())
     found = ExpectedImprovement().score(straying, t=1, parameters=1)(POINTS)
-    here, there = (outlook.models[0].moments(at) for at in (POINTS, torch.stack([POINTS + 0.1, POINTS + 0.2])))
-    mean, sd = (here[0] + there[0]) / 2, (here[1].sqrt() + there[1].sqrt()) / 2
-    gain = acquisition.log_excess(mean, sd, outlook.tried[..., 0].amax(-1, keepdim=True))
+    lessons = [
+        outlook.models[0].lessons(at, outlook.rows) for at in (POINTS, torch.stack([POINTS + 0.1, POINTS + 0.2]))
+    ]
+    mean, own, others = ((one + other) / 2 for one, other in zip(*lessons, strict=True))
+    gain = acquisition.log_rise(mean, own, outlook.tried[..., 0], others)
     torch.testing.assert_close(found, torch.logsumexp(gain, 0) - math.log(2))
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import logging
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -80,31 +81,59 @@ class GaussianProcess(Model):
 
     def moments(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of f in each world.  points: (m, d) or (Q, m, d) -> (Q, m), (Q, m)"""
-        if parts := self._parts(points):
-            each = [self.moments(part) for part in parts]
-            return torch.cat([mean for mean, _ in each], -1), torch.cat([variance for _, variance in each], -1)
+        mean, variance = self._in_parts(lambda points: self._moments(points)[:2], points)
+        return mean, variance
+
+    def lessons(self, points: Tensor, places: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What an outcome at a point would teach, noise included: the mean there, and by how much that and the means at
+        some places would move for each standard deviation of the outcome.
+
+        With s^2 the variance of f at x and t^2 the noise, that is s^2 / sqrt(s^2 + t^2) at the point itself, and
+        cov(f(a), f(x)) / sqrt(s^2 + t^2) at a place a.  (m, d) or (Q, m, d), (Q, k, d) -> (Q, m), (Q, m), (Q, k, m)
+        """
+        a = self._place(places)
+        with torch.no_grad():
+            k = cross(self.kernel, self.theta, self.inputs, a)  # (Q, n, k)
+            whitened = torch.linalg.solve_triangular(self.L, k, upper=False)
+
+        def compute(points: Tensor) -> tuple[Tensor, ...]:
+            mean, variance, half, k = self._moments(points, a)
+            size = (variance + self.noise.exp()[:, None]).sqrt()
+            return mean, variance / size, (k - whitened.mT @ half) / size.unsqueeze(1)
+
+        mean, own, others = self._in_parts(compute, points)
+        return mean, own, others
+
+    def _in_parts(self, compute: Callable[[Tensor], tuple[Tensor, ...]], points: Tensor) -> tuple[Tensor, ...]:
+        """What is computed of so many points at a time that it stays small, where the points are."""
+        most = max((GPU_CHUNK if self.inputs.is_cuda else CHUNK) // self.inputs[..., 0].numel(), 8)
+        if points.shape[-2] <= most or torch.is_grad_enabled():
+            return tuple(part.to(points.device) for part in compute(points))
+        parts = [compute(part) for part in points.split(most, -2)]
+        return tuple(torch.cat(each, -1).to(points.device) for each in zip(*parts, strict=True))
+
+    def _moments(self, points: Tensor, places: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Mean and variance of f, L^-1 k(X, x), and the prior covariance with some places.
+
+        (m, d) or (Q, m, d), (Q, k, d) -> (Q, m), (Q, m), (Q, n, m), (Q, k, m)
+        """
         x = self._place(points).expand(len(self.inputs), -1, -1)
-        k = cross(self.kernel, self.theta, self.inputs, x)  # (Q, n, m)
+        others = self.inputs if places is None else torch.cat([self.inputs, places], -2)
+        k, beside = cross(self.kernel, self.theta, others, x).tensor_split([self.inputs.shape[-2]], -2)
+        half = torch.linalg.solve_triangular(self.L, k, upper=False)
         mean = (k * self.alpha.unsqueeze(-1)).sum(-2)
-        explained = torch.linalg.solve_triangular(self.L, k, upper=False).square().sum(-2)
         prior = self.kernel.diagonal(self.theta, x)
-        return mean.to(points.device), (prior - explained).clamp_min(1e-12 * prior.detach()).to(points.device)
+        return mean, (prior - half.square().sum(-2)).clamp_min(1e-12 * prior.detach()), half, beside
 
     def means(self, points: Tensor) -> Tensor:
         """The mean alone, which takes no triangular solve.  (m, d) or (Q, m, d) -> (Q, m)"""
-        if parts := self._parts(points):
-            return torch.cat([self.means(part) for part in parts], -1)
-        x = self._place(points).expand(len(self.inputs), -1, -1)
-        mean: Tensor = (cross(self.kernel, self.theta, self.inputs, x) * self.alpha.unsqueeze(-1)).sum(-2)
-        return mean.to(points.device)
 
-    def _parts(self, points: Tensor) -> tuple[Tensor, ...]:
-        """Of points that are too many at a time a part for each time; of others none."""
-        most = max((GPU_CHUNK if self.inputs.is_cuda else CHUNK) // self.inputs[..., 0].numel(), 8)
-        if points.shape[-2] <= most or torch.is_grad_enabled():
-            return ()
-        parts: tuple[Tensor, ...] = points.split(most, -2)
-        return parts
+        def compute(points: Tensor) -> tuple[Tensor]:
+            x = self._place(points).expand(len(self.inputs), -1, -1)
+            return ((cross(self.kernel, self.theta, self.inputs, x) * self.alpha.unsqueeze(-1)).sum(-2),)
+
+        (mean,) = self._in_parts(compute, points)
+        return mean
 
     def worlds(self) -> list[GaussianProcess]:
         """Each world alone."""

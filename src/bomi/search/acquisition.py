@@ -17,6 +17,7 @@ from botorch.utils.safe_math import log1mexp
 from torch import Tensor
 
 FAR = 1e4  # a target that no outcome comes near
+NEVER = -1e100  # the logarithm of nothing, as far as a search is concerned
 ROUND = 0.01  # of the span of an outcome, over which the change from one outcome to another is made smooth
 LIKELY = 0.7  # a point that succeeds with a smaller chance is the last resort
 
@@ -98,6 +99,39 @@ def log_excess(mean: Tensor, sd: Tensor, threshold: Tensor, aim: float | None = 
     wide = first + hat.clamp_min(1e-30).log()
     narrow = 2 * width.log() - 0.5 * away.square() - 0.5 * math.log(2 * math.pi)
     return sd.log() + torch.where((width > 1e-3) | (width * away > 1e-2), wide, narrow)
+
+
+def log_rise(mean: Tensor, own: Tensor, leaders: Tensor, others: Tensor) -> Tensor:
+    """log of what the best mean is expected to gain by an outcome at each point, over the best of today's rows.
+
+    Per standard deviation z of the outcome, noise included, the mean at the point moves by `own` and that of each
+    leading row by `others`, so that with lines a_i + b_i z of the rows and the point
+
+        E[max_i (a_i + b_i z)] - max_rows a_i = (max_i a_i - max_rows a_i) + sum_i r_i h(-|z_i|),
+
+    where at z_i another line becomes the highest and the slope rises by r_i (Frazier, Powell and Dayanik 2009; Scott,
+    Frazier and Powell 2011). Without noise rows stay where they are, and it is the expected improvement.
+
+    mean, own: (Q, m), leaders: (Q, k), others: (Q, k, m) -> (Q, m)
+    """
+    heights = torch.cat([leaders.unsqueeze(-1).expand_as(others), mean.unsqueeze(-2)], -2)  # (Q, K, m)
+    slopes = torch.cat([others, own.unsqueeze(-2)], -2)
+    rise = slopes.unsqueeze(-2) - slopes.unsqueeze(-3)  # (Q, K, K, m), of line i over line j
+    lead = heights.unsqueeze(-3) - heights.unsqueeze(-2)  # of line j over line i
+    with torch.no_grad():
+        first = torch.ones(rise.shape[-3:-1], dtype=torch.bool).tril(-1).unsqueeze(-1)  # of lines that agree
+        below = torch.where((lead > 0) | ((lead == 0) & first), torch.inf, -torch.inf).to(lead)  # of parallel ones
+        meet = lead / rise
+        begin, before = torch.where(rise > 0, meet, torch.where(rise == 0, below, -torch.inf)).max(-2)  # (Q, K, m)
+        end = torch.where(rise < 0, meet, torch.inf).amin(-2)
+        turns = (begin < end) & begin.isfinite()
+    before = before.unsqueeze(-2)
+    by = torch.where(turns, rise.gather(-2, before).squeeze(-2), 1.0)
+    at = torch.where(turns, lead.gather(-2, before).squeeze(-2), 0.0) / by
+    uncertain = torch.where(turns, by.log() + log_h(-at.abs()), NEVER)
+    excess = mean - leaders.amax(-1, keepdim=True)
+    certain = torch.where(excess > 0, torch.where(excess > 0, excess, 1.0).log(), NEVER)
+    return torch.logsumexp(torch.cat([uncertain, certain.unsqueeze(-2)], -2), -2)
 
 
 def log_gain(moments: Sequence[tuple[Tensor, Tensor]], aims: Sequence[float | None], boxes: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from botorch.acquisition.acquisition import AcquisitionFunction, OneShotAcquisit
 from torch import Tensor
 
 from bomi.errors import MethodError, check_choice, shown
+from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.mixture import Mixture
 from bomi.search import acquisition
 from bomi.search.candidates import Score
@@ -74,11 +75,11 @@ class UpperConfidenceBound:
 
 @dataclass(frozen=True)
 class ExpectedImprovement:
-    """log of the expected improvement averaged over worlds; a world's incumbent is its best posterior mean.
+    """log of what an outcome is expected to add to the best posterior mean, averaged over worlds.
 
-    Of several outcomes: the expected gain in hypervolume over a world's front of posterior means. Where experiments
-    have failed, times the chance to succeed. Where equipment strays, it is the improvement of the average outcome of
-    asking, over that of the best request.
+    Without noise it is the expected improvement over that mean, and so it is toward a target. Of several outcomes: the
+    expected gain in hypervolume over a world's front of posterior means. Where experiments have failed, times the
+    chance to succeed. Where equipment strays, what counts is the average outcome of asking.
     """
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
@@ -97,8 +98,21 @@ class ExpectedImprovement:
 
     def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
         """log EI_q, in each world.  -> (Q, m)"""
+        if (leaders := outlook.leaders) is not None:
+            return _log_rise(outlook.models[0], *leaders)
         boxes = acquisition.free_boxes(outlook.tried)
         return lambda places: acquisition.log_gain(outlook.asked_moments(places), outlook.aims, boxes)
+
+
+def _log_rise(model: GaussianProcess, expected: Tensor, rows: Tensor) -> Callable[[Places], Tensor]:
+    """log of the expected rise of the best mean, over the rows and the point.  (Q, k), (Q, k, d)"""
+
+    def log_rise(places: Places) -> Tensor:
+        mean, own, others = model.lessons(places.flat, rows)
+        others = torch.stack([places.mean(one) for one in others.unbind(1)], 1)
+        return acquisition.log_rise(places.mean(mean), places.mean(own), expected, others)
+
+    return log_rise
 
 
 @dataclass(frozen=True)

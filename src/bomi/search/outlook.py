@@ -23,6 +23,7 @@ from bomi.search import acquisition
 from bomi.search.choices import Choices
 
 FEW = 4  # draws that a world alone looks at
+LEADERS = 4  # of what was tried, which a new outcome may raise or lower
 LEVELS = 16  # of what may come out at a place, where the worst of it counts
 
 
@@ -86,6 +87,7 @@ class Outlook:
     choices: Choices | None = None  # what points are points of; None for the whole cube
     execution: Execution | None = None  # None where points are done as asked
     draws: Tensor | None = None  # (D, d) of values that nobody knows when choosing; None where all are known
+    rows: Tensor | None = None  # (Q, r, d) where what was tried is, if that is known
 
     @classmethod
     def of(
@@ -97,7 +99,7 @@ class Outlook:
             model.fitted_now() if len(models) == 1 else model.means(rows)
             for model in models
         ]
-        return cls(tuple(models), tuple(aims), _merits(tried, aims), success)
+        return cls(tuple(models), tuple(aims), _merits(tried, aims), success, rows=rows)
 
     def choosing(self, choices: Choices, rows: Tensor, draws: Tensor) -> Outlook:
         """Where points are what there is to choose; what was tried is what it would give today.
@@ -115,7 +117,8 @@ class Outlook:
         if len(some) > 1:
             front = torch.stack([acquisition.undominated(world) for world in tried.mean(1)])  # (Q, r)
             tried = torch.where(front[:, None, :, None], tried, tried.amin(2, keepdim=True))
-        return replace(self, tried=tried.flatten(0, 1), choices=choices, draws=some if choices.unknown else None)
+        own = some if choices.unknown else None
+        return replace(self, tried=tried.flatten(0, 1), choices=choices, draws=own, rows=today[:, 0])
 
     def places(self, points: Tensor) -> Places:
         """Where points may be, and how likely that is.  (m, r), or what each world takes for sure (Q, m, d)"""
@@ -154,14 +157,24 @@ class Outlook:
             found.append((middle, size))
         return found
 
+    @property
+    def leaders(self) -> tuple[Tensor, Tensor] | None:
+        """The best of what was tried in each world: what is expected of it, and where it is; None where what is best is
+        not the largest mean of a single outcome, or depends on the draw.  -> (Q, k), (Q, k, d)"""
+        if self.rows is None or self.aims != (None,) or self.draws is not None:
+            return None
+        tried, best = self.tried[..., 0].topk(min(LEADERS, self.tried.shape[1]))
+        return tried, self.rows.take_along_dim(best.unsqueeze(-1), 1)
+
     def asking(self, execution: Execution, requests: Tensor) -> Outlook:
         """Where points are asked for, and so is what was tried: an improvement is one over the best request.  (m, r)"""
         asked = replace(self, execution=execution)
         if self.draws is not None or not len(requests):
             return asked
         with torch.no_grad():
-            means = asked.means(asked.places(requests))
-        return replace(asked, tried=_merits(means, self.aims))
+            places = asked.places(requests)
+            means = asked.means(places)
+        return replace(asked, tried=_merits(means, self.aims), rows=places.likeliest(len(self.models[0].inputs)))
 
     def log_chance(self, places: Places) -> Tensor:
         """log of the chance to succeed, in each world.  (Q D, m)"""
@@ -178,7 +191,10 @@ class Outlook:
         for q, (own, chance) in enumerate(zip(models, success, strict=True)):
             part = torch.arange(tried.shape[1])[q % tried.shape[1] :: max(len(models), tried.shape[1] // FEW)]
             draws = None if self.draws is None else self.draws[part]
-            alone = replace(self, models=own, tried=tried[q, part], success=chance, execution=None, draws=draws)
+            rows = None if self.rows is None else self.rows[q : q + 1]
+            alone = replace(
+                self, models=own, tried=tried[q, part], success=chance, execution=None, draws=draws, rows=rows
+            )
             found.append(alone)
         return found
 
@@ -200,6 +216,7 @@ class Outlook:
             self,
             models=tuple(model.condition_on(own) for model in self.models),
             tried=torch.cat([self.tried, _merits(expected, self.aims)], 1),
+            rows=None if self.rows is None else torch.cat([self.rows, own], 1),
         )
 
     def expected(self, places: Places) -> list[Expected]:
