@@ -530,7 +530,7 @@ def test_an_enqueued_value_is_kept_and_the_rest_goes_with_it(oven, best, space):
     study.enqueue_trial({"oven": oven})
     trial = study.ask(OVENS)
     assert trial.params["oven"] == oven
-    assert abs(trial.params["temperature"] - best) < 35  # nearer to it than to the other oven's
+    assert abs(trial.params["temperature"] - best) < 20
 
 
 @pytest.mark.parametrize(("oven", "best"), [("small", 150), ("large", 220)])
@@ -540,7 +540,7 @@ def test_a_partial_fixed_sampler_fixes_what_the_model_knows_of(oven, best):
     study.sampler = optuna.samplers.PartialFixedSampler({"oven": oven}, study.sampler)
     trial = study.ask(OVENS)
     assert trial.params["oven"] == oven
-    assert abs(trial.params["temperature"] - best) < 35  # nearer to it than to the other oven's
+    assert abs(trial.params["temperature"] - best) < 20
 
 
 def test_a_trial_that_is_fixed_altogether_is_left_as_it_is():

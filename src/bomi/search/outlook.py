@@ -87,7 +87,7 @@ class Outlook:
     choices: Choices | None = None  # what points are points of; None for the whole cube
     execution: Execution | None = None  # None where points are done as asked
     draws: Tensor | None = None  # (D, d) of values that nobody knows when choosing; None where all are known
-    rows: Tensor | None = None  # (Q, r, d) where what was tried is, if that is known
+    rows: Tensor | None = None  # (Q, r, d) where what was tried is; None where that was never done
 
     @classmethod
     def of(
@@ -118,7 +118,7 @@ class Outlook:
             front = torch.stack([acquisition.undominated(world) for world in tried.mean(1)])  # (Q, r)
             tried = torch.where(front[:, None, :, None], tried, tried.amin(2, keepdim=True))
         own = some if choices.unknown else None
-        return replace(self, tried=tried.flatten(0, 1), choices=choices, draws=own, rows=today[:, 0])
+        return replace(self, tried=tried.flatten(0, 1), choices=choices, draws=own, rows=None)
 
     def places(self, points: Tensor) -> Places:
         """Where points may be, and how likely that is.  (m, r), or what each world takes for sure (Q, m, d)"""
