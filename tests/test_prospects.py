@@ -13,7 +13,7 @@ from bomi.data.objectives import objective_of
 from bomi.impute.summary import fitted_by
 from bomi.impute.transform import within
 from bomi.results import Prospects
-from bomi.search.acquisition import log_ei
+from bomi.search.acquisition import log_excess
 
 SPACE = {"a": (0, 1), "b": (0, 1)}
 
@@ -44,7 +44,8 @@ def test_the_gain_of_one_experiment_is_the_expected_improvement():
     (model,), (transform,) = fit.models, fit.transforms
     assert transform.warp == 0  # so that both are on one scale, up to its unit
     mean, variance = model.moments(place[None])
-    ei = log_ei(mean, variance.sqrt(), fit.outlook.tried[..., 0].amax(-1)).exp()[0] * transform.scale * transform.unit
+    gain = log_excess(mean, variance.sqrt(), fit.outlook.tried[..., 0].amax(-1)[:, None]).exp()[0, 0]
+    ei = gain * transform.scale * transform.unit
     many = np.mean([expected_gains(scale_of(fit), [place], seed)[0] for seed in range(40)])
     assert many == pytest.approx(float(ei), rel=0.05)
 

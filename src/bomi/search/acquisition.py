@@ -221,12 +221,3 @@ def mean_of_worst(values: Tensor, weights: Tensor, share: float) -> Tensor:
     before = weights.cumsum(0) - weights
     counted = torch.minimum(weights, (share - before).clamp_min(0))
     return (counted * values).sum(0) / counted.sum(0)
-
-
-def log_ei(mean: Tensor, sd: Tensor, incumbent: Tensor, aim: float | None = None) -> Tensor:
-    """log of the expected improvement averaged over worlds: log mean_q EI_q(x).  incumbent: (Q,) -> (m,)
-
-    EI_q(x) = sigma_q h((mu_q - incumbent_q) / sigma_q), h(z) = phi(z) + z Phi(z); it has a gradient where EI itself is
-    zero.
-    """
-    return log_mean(log_excess(mean, sd, incumbent[:, None], aim))
