@@ -17,7 +17,7 @@ from torch import Tensor
 from bomi.data.conditions import Coded
 from bomi.data.objectives import Objective
 from bomi.data.observations import Observations
-from bomi.data.reading import read_candidates, read_given, read_settings
+from bomi.data.settings import read_candidates, read_given, read_settings
 from bomi.errors import BomiError, MethodError, TableError, shown
 from bomi.learning import Fit, conditions_of, draw_seed, learn, table_of
 from bomi.methods import Method

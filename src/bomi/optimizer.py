@@ -27,7 +27,7 @@ from bomi.answers.validation import validated
 from bomi.data import telling
 from bomi.data.objectives import Objective, check_names, read_objectives
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import check_setting, given_conditions, read_names, read_places
+from bomi.data.settings import check_setting, given_conditions, read_names, read_places
 from bomi.errors import BomiError, MethodError, TableError, shown
 from bomi.impute.transform import Transform
 from bomi.knowledge import Knowledge

@@ -23,7 +23,7 @@ from bomi.campaign import (
 )
 from bomi.campaign.digits import settable
 from bomi.campaign.template import new_table
-from bomi.data.reading import given_conditions, read_settings
+from bomi.data.settings import given_conditions, read_settings
 from bomi.errors import BomiError, MethodError, TableError
 from bomi.impute.summary import meanings
 from bomi.names import DEFAULT

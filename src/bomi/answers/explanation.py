@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bomi.answers.gaps import draws_of_gaps
 from bomi.answers.predict import predicted
-from bomi.data.reading import check_setting
+from bomi.data.settings import check_setting
 from bomi.impute.summary import gap_table
 from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit

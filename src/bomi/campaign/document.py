@@ -10,7 +10,7 @@ from typing import Any
 from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.writing import toml_value
 from bomi.data.objectives import GOALS, MAXIMIZE, TARGET, Objective
-from bomi.data.reading import read_names
+from bomi.data.settings import read_names
 from bomi.errors import MethodError, Place, SpaceError, TableError
 from bomi.names import check_method
 from bomi.space import (

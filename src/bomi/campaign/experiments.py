@@ -26,7 +26,8 @@ from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Row
-from bomi.data.reading import SHOWN_PROBLEMS, candidate_columns, read_columns, read_exclude
+from bomi.data.reading import SHOWN_PROBLEMS, read_columns, read_exclude
+from bomi.data.settings import candidate_columns
 from bomi.errors import CellProblem, TableError
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Categorical, Ordinal
 from bomi.space.cells import Interval, Known, Normal

@@ -19,7 +19,7 @@ from torch import Tensor
 from bomi.impute.table import Table
 from bomi.posterior.priors import GapPriors
 from bomi.space import Array
-from bomi.space.polytope import Mask
+from bomi.space.sums import Mask
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy.optimize import Bounds, NonlinearConstraint, minimize
 from torch import Tensor
 
 from bomi.space import Array, Space
-from bomi.space.polytope import Mask
+from bomi.space.sums import Mask
 
 POOL = 1024  # random points, from which well-spread ones are picked
 CHOICE = 16  # points of which the one farthest from those before is taken

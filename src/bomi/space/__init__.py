@@ -1,23 +1,16 @@
 """Parameters, what is known of their values, constraints on them, and the map to and from the unit cube."""
 
+from bomi.space.choices import Categorical, Ordinal
 from bomi.space.conditions import Conditions
 from bomi.space.linear import Linear
 from bomi.space.nonzero import NonZero
-from bomi.space.parameters import (
-    MAYBE,
-    SEVERAL,
-    UNKNOWN,
-    Array,
-    Categorical,
-    Integer,
-    Measured,
-    Ordinal,
-    Parameter,
-    Real,
-)
-from bomi.space.polytope import Constraint
+from bomi.space.numbers import Array
+from bomi.space.options import MAYBE, SEVERAL, UNKNOWN
+from bomi.space.parameters import Measured, Parameter
 from bomi.space.product import Product
+from bomi.space.quantities import Integer, Real
 from bomi.space.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Space
+from bomi.space.sums import Constraint
 
 __all__ = [
     "EXCLUDE",

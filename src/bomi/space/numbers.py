@@ -10,12 +10,18 @@ from __future__ import annotations
 import math
 import numbers
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bomi.errors import CellError, Place, SpaceError, shown
 
+Array: TypeAlias = NDArray[np.float64]
+
 LARGEST = 1e100
 SMALLEST = 1e-100  # of what is divided by: ranges, steps, standard deviations, the low end of a log scale
+FEW = 16  # levels that a local search tries all of
 
 
 def unwrapped(value: Any) -> Any:
@@ -75,3 +81,10 @@ def level_count(low: float, high: float, step: float) -> int:
     4
     """
     return math.floor((high - low) / step * (1 + 1e-12)) + 1
+
+
+def nearby(here: int, count: int) -> list[int]:
+    """The other indices if there are few, else those 1, 2, 4, 8, ... away."""
+    steps = [2**k for k in range(count.bit_length())]
+    indices = range(count) if count <= FEW else [here + s for step in steps for s in (-step, step)]
+    return [index for index in indices if index != here and 0 <= index < count]

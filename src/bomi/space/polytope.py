@@ -1,203 +1,36 @@
-"""Constraints on the parameters, in their own units, and the settings that keep them.
+"""The settings that keep the constraints, in the parameters' units: nearest ones, random ones, or why there are none.
 
     z        (m, k)   settings of the k parameters that a constraint speaks of
-    A        (c, k)   coefficients of each sum: lower <= A t(z) <= upper, equal for a fixed sum
-    t(z)              the numbers as they are, or for a product their logarithms
     free     (m, k)   which values may be moved; the others are given
 
-Numbers on a log scale need nothing special: their constraint is linear in their own unit. Integers, steps and ordered
-numbers stay at their own values. Where only some may be other than 0, these are chosen first: the largest of a setting
-that is projected, any for one that is drawn. The others are 0, and given from there on.
+Integers, steps and ordered numbers stay at their own values. Where only some may be other than 0, these are chosen
+first: the largest of a setting that is projected, any for one that is drawn. The others are 0, and given from there on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bomi.errors import SpaceError
 from bomi.space.linear import Linear
-from bomi.space.nonzero import NonZero
-from bomi.space.numbers import LARGEST, level_count
-from bomi.space.product import Product
+from bomi.space.numbers import LARGEST, Array
+from bomi.space.programme import programme
+from bomi.space.sums import TOLERANCE, Mask, Sums
+from bomi.space.walk import hit_and_run
 
-Array: TypeAlias = NDArray[np.float64]
-Mask: TypeAlias = NDArray[np.bool_]
-Constraint: TypeAlias = Linear | Product | NonZero
-
-TOLERANCE = 1e-9  # of the largest value that a constraint's sum can have
 PASSES = 60  # of the projection over all constraints
-WALK = 40  # steps of hit and run
 SECONDS = 10.0  # for the integer programme that looks for any setting
 QUICK = 0.2  # for one of many
 PROGRAMMES = 16  # at most at a time
-COUNTABLE = 10**9  # values that an integer programme counts; finer steps are as good as none
 TRIES = 8  # orders in which a setting is projected
 BLIND = 64  # random settings among which one that keeps products is looked for, if all else fails
-TINY = 1e-300  # what stands for 0 in a logarithm
-NOTHING = 1e-9  # of a range: what is as good as 0
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A parameter that a constraint speaks of: its range, and its values if they are discrete."""
-
-    name: str
-    low: float
-    high: float
-    log: bool = False
-    step: float | None = None
-    levels: tuple[float, ...] = ()  # rising, where they are not evenly apart
-
-    @property
-    def discrete(self) -> bool:
-        """Whether it takes discrete values."""
-        return self.step is not None or bool(self.levels)
-
-    @property
-    def count(self) -> int:
-        """How many discrete values there are."""
-        if self.levels:
-            return len(self.levels)
-        assert self.step is not None
-        return level_count(self.low, self.high, self.step)
-
-    def index(self, z: Array) -> Array:
-        """Where between its discrete values a number lies, counted from 0."""
-        if self.levels:
-            return np.asarray(np.interp(z, self.levels, np.arange(len(self.levels), dtype=float)))
-        assert self.step is not None
-        return (z - self.low) / self.step
-
-    def value(self, index: Array) -> Array:
-        """The discrete value of this index."""
-        index = np.clip(np.nan_to_num(index), 0, self.count - 1)
-        if self.levels:
-            return np.asarray(np.array(self.levels)[index.astype(int)])
-        assert self.step is not None
-        return np.minimum(self.low + index * self.step, self.high)
-
-    def between(self, wanted: Array, low: Array, high: Array) -> Array:
-        """The admissible value between two ends that is nearest to the wanted one; NaN where there is none."""
-        if not self.discrete:
-            return np.where(
-                low <= high + 1e-9 * (self.high - self.low), np.clip(wanted, np.minimum(low, high), high), np.nan
-            )
-        first, last = self._ends(low, high)
-        index = np.clip(np.round(self.index(wanted)), first, last)
-        return np.where(first <= last, self.value(index), np.nan)
-
-    def draw(self, u: Array, low: Array, high: Array) -> Array:
-        """The value between two ends at a share u of the way, evenly on the parameter's scale; NaN without any."""
-        if self.discrete:
-            first, last = self._ends(low, high)
-            index = first + np.floor(u * (last - first + 1))
-            return np.where(first <= last, self.value(np.minimum(index, last)), np.nan)
-        if self.log:
-            low, high = np.maximum(low, self.low), np.maximum(high, self.low)
-            drawn = low * np.exp(u * np.log(high / low))
-        else:
-            drawn = low + u * (high - low)
-        return np.where(low <= high + 1e-9 * (self.high - self.low), drawn, np.nan)
-
-    def _ends(self, low: Array, high: Array) -> tuple[Array, Array]:
-        slack = 1e-7  # of a step: sums of decimals are not exact
-        first = np.ceil(np.clip(self.index(np.maximum(low, self.low)), 0, self.count - 1) - slack)
-        last = np.floor(np.clip(self.index(np.minimum(high, self.high)), 0, self.count - 1) + slack)
-        if self.levels:  # an end outside all levels must not be taken for the nearest of them
-            first = np.where(low > self.levels[-1] + slack, self.count, first)
-            last = np.where(high < self.levels[0] - slack, -1, last)
-        else:
-            first = np.where(low > self.high, np.maximum(first, np.ceil(self.index(low) - slack)), first)
-        return first, last
-
-
-class Polytope:
+class Polytope(Sums):
     """The settings that keep all constraints."""
-
-    def __init__(self, constraints: Sequence[Constraint], axes: Sequence[Axis]) -> None:
-        self.constraints, self.axes = tuple(constraints), tuple(axes)
-        sums = [(i, one) for i, constraint in enumerate(constraints) for one in constraint.sums]
-        self.owner = np.array([i for i, _ in sums], dtype=int)  # the constraint of each sum
-        self.A = np.array([[one.terms.get(axis.name, 0.0) for axis in axes] for _, one in sums], dtype=float)
-        self.A = self.A.reshape(len(sums), len(axes))
-        self.lower = np.array([one.lower for _, one in sums])
-        self.upper = np.array([one.upper for _, one in sums])
-        self.log = np.array([one.log for _, one in sums], dtype=bool)
-        self.counts = [  # the constraint, which parameters it counts (k,), and how many may be other than 0
-            (i, np.array([axis.name in one.names for axis in axes]), one.max)
-            for i, one in enumerate(constraints)
-            if isinstance(one, NonZero)
-        ]
-        self.counted = np.any([mask for _, mask, _ in self.counts] or [np.zeros(len(axes), dtype=bool)], axis=0)
-        self.low = np.array([axis.low for axis in axes], dtype=float)
-        self.high = np.array([axis.high for axis in axes], dtype=float)
-        self.span = self.high - self.low
-        self.discrete = np.array([axis.discrete for axis in axes])
-        largest = np.where(self.log[:, None], 1.0, np.maximum(np.abs(self.low), np.abs(self.high)))
-        self.slack = TOLERANCE * (np.abs(self.A) * largest).sum(-1)
-        self.size = np.where(self.log, 1.0, np.abs(self.A) @ self.span)  # by how much each sum varies
-        self.fixed = self.upper - self.lower <= self.slack  # sums that are fixed
-
-    def terms(self, z: Array) -> Array:
-        """What each parameter adds to each sum.  (..., k) -> (..., c, k)"""
-        z = z[..., None, :]
-        if not self.log.any():
-            return self.A * z
-        return np.asarray(self.A * np.where(self.log[:, None], np.log(np.maximum(z, TINY)), z))
-
-    def totals(self, z: Array) -> Array:
-        """The sums.  (..., k) -> (..., c)"""
-        return np.asarray(self.terms(z).sum(-1) if self.log.any() else z @ self.A.T)
-
-    def slopes(self, z: Array) -> Array:
-        """How fast each sum changes with each number.  (k,) -> (c, k)"""
-        return np.where(self.log[:, None], self.A / np.maximum(z, TINY), self.A)
-
-    def number(self, c: int, t: Array) -> Array:
-        """The number whose t(z) in a sum is so much."""
-        return np.exp(np.clip(t, -690.0, 690.0)) if self.log[c] else t
-
-    def nonzero(self, z: Array) -> Mask:
-        """Which numbers are other than 0.  (..., k)"""
-        return np.asarray(np.abs(z) > NOTHING * self.span)
-
-    def kept(self, z: Array) -> Mask:
-        """Which constraints settings keep, up to rounding.  (m, k) -> (m, constraints)"""
-        sums = self.totals(z)
-        fine = (sums >= self.lower - self.slack) & (sums <= self.upper + self.slack)
-        kept = np.ones((len(z), len(self.constraints)), dtype=bool)
-        for c, i in enumerate(self.owner):
-            kept[:, i] &= fine[:, c]
-        for i, mask, most in self.counts:
-            kept[:, i] = (self.nonzero(z) & mask).sum(-1) <= most
-        return kept
-
-    def holds(self, z: Array) -> Mask:
-        """Whether settings keep all constraints, up to rounding.  (m, k) -> (m,)"""
-        return np.asarray(self.kept(z).all(-1))
-
-    @cached_property
-    def linked(self) -> Mask:
-        """Which two parameters share a constraint.  (k, k)"""
-        shared = (self.A != 0).T.astype(int) @ (self.A != 0) > 0
-        for _, mask, _ in self.counts:
-            shared |= mask[:, None] & mask
-        return np.asarray(shared)
-
-    def _supported(self, size: Array, taken: Mask, free: Mask) -> Mask:
-        """Which values may be other than 0: of each count those that are given, and of the free the largest.  (m, k)"""
-        support = np.ones(size.shape, dtype=bool)
-        for _, mask, most in self.counts:
-            left = most - (taken & ~free & mask).sum(-1)  # (m,)
-            rank = np.where(free & mask, -size, np.inf).argsort(-1, kind="stable").argsort(-1)
-            support &= ~(free & mask) | (rank < left[:, None])
-        return support
 
     def project(self, z: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
         """The nearest settings that keep the constraints, moving only what is free; NaN where there are none.
@@ -254,7 +87,7 @@ class Polytope:
                 z[i] = self.anchor if nearest is None else nearest
             known = z[~np.isnan(z).any(-1)]
             z[missing[TRIES:]] = known[rng.integers(len(known), size=len(missing[TRIES:]))]
-        return self._hit_and_run(z, rng)
+        return hit_and_run(self, z, rng)
 
     def _order(self, rng: np.random.Generator | None) -> list[int]:
         """Separate values first: the continuous ones can take up what is left."""
@@ -268,6 +101,15 @@ class Polytope:
             if axis.discrete:
                 inside &= np.abs(z[:, j] - axis.value(np.round(axis.index(z[:, j])))) <= 1e-9 * self.span[j]
         return inside & self.holds(z)
+
+    def _supported(self, size: Array, taken: Mask, free: Mask) -> Mask:
+        """Which values may be other than 0: of each count those that are given, and of the free the largest.  (m, k)"""
+        support = np.ones(size.shape, dtype=bool)
+        for _, mask, most in self.counts:
+            left = most - (taken & ~free & mask).sum(-1)  # (m,)
+            rank = np.where(free & mask, -size, np.inf).argsort(-1, kind="stable").argsort(-1)
+            support &= ~(free & mask) | (rank < left[:, None])
+        return support
 
     def _settle(self, z: Array, free: Mask, order: Sequence[int], *, drawing: bool = False) -> Array:
         """One free value after another, moved (or drawn) inside what the values so far and the ranges of the others
@@ -353,162 +195,13 @@ class Polytope:
         step = np.where(excess > 1e-6, step / 2, step)
         return np.asarray(np.where(free, np.clip(x - step[:, None] * slope, 0, 1), x))
 
-    def _directions(self, moving: Mask) -> Array:
-        """An orthonormal basis of the directions along which moving values change no fixed sum, ranges taken as units
-        of length.  (k,) -> (k, r)"""
-        fixed = (self.A * self.span)[self.fixed & ~self.log][:, moving]
-        if len(fixed):
-            _, sizes, rows = np.linalg.svd(fixed)
-            rank = int((sizes > 1e-12 * sizes.max(initial=1e-300)).sum())
-            inner = rows[rank:].T
-        else:
-            inner = np.eye(int(moving.sum()))
-        basis = np.zeros((len(self.axes), inner.shape[1]))
-        basis[moving] = inner
-        return basis
-
-    def _hit_and_run(self, z: Array, rng: np.random.Generator) -> Array:
-        """Hit and run from each setting, the discrete values staying as they are, and those that have to be 0."""
-        moving = np.where(self.counted, self.nonzero(z), True) & ~self.discrete
-        if (self.fixed & self.log).any():  # a fixed product is curved: no straight step keeps it
-            moving &= ~(self.A[self.fixed & self.log] != 0).any(0)
-        walked = z.copy()
-        for pattern in np.unique(moving, axis=0):
-            mine = (moving == pattern).all(-1)
-            walked[mine] = self._walk(z[mine], self._directions(pattern), rng)
-        return walked
-
-    def _walk(self, z: Array, basis: Array, rng: np.random.Generator) -> Array:
-        """Hit and run along the directions of a basis."""
-        if not basis.shape[1]:
-            return z
-        straight = ~self.log
-        log = [j for j, axis in enumerate(self.axes) if axis.log and not axis.discrete]
-        start = z
-        for _ in range(WALK):
-            direction = (rng.standard_normal((len(z), basis.shape[1])) @ basis.T) * self.span
-            ends = []
-            for value, rate, low, high in (
-                (z, direction, self.low, self.high),
-                (z @ self.A[straight].T, direction @ self.A[straight].T, self.lower[straight], self.upper[straight]),
-            ):
-                moves = np.abs(rate) > 1e-12 * np.abs(direction).max(-1, keepdims=True)
-                if low is not self.low:
-                    moves &= ~self.fixed[straight]
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    one, other = (low - value) / rate, (high - value) / rate
-                ends.append(
-                    (
-                        np.where(moves, np.minimum(one, other), -np.inf).max(-1, initial=-np.inf),
-                        np.where(moves, np.maximum(one, other), np.inf).min(-1, initial=np.inf),
-                    )
-                )
-            low, high = np.maximum(ends[0][0], ends[1][0]), np.minimum(ends[0][1], ends[1][1])
-            low, high = np.minimum(low, 0), np.maximum(high, 0)
-            t = low[:, None] + rng.random((len(z), 4)) * (high - low)[:, None]
-            if log:  # evenly on the log scale: of the place and four others one, by the density there
-                t[:, 0] = 0
-                there = np.maximum(z[:, None, log] + t[..., None] * direction[:, None, log], self.low[log])
-                chance = -np.log(there).sum(-1) + rng.gumbel(size=t.shape)
-                t[:, 0] = t[np.arange(len(t)), chance.argmax(-1)]
-            if self.log.any():
-                t[:, 0] = self._shrunk(z, direction, t[:, 0], low, high, rng)
-            z = np.clip(z + t[:, :1] * direction, self.low, self.high)
-        return np.where(self.holds(z)[:, None], z, start)
-
-    def _shrunk(self, z: Array, direction: Array, t: Array, low: Array, high: Array, rng: np.random.Generator) -> Array:
-        """Steps that keep the products: those that do not are drawn again from what lies nearer (Neal 2003).  (m,)"""
-        for _ in range(TRIES):
-            broken = ~self.holds(np.clip(z + t[:, None] * direction, self.low, self.high))
-            if not broken.any():
-                return t
-            low, high = np.where(broken & (t < 0), t, low), np.where(broken & (t > 0), t, high)
-            t = np.where(broken, low + rng.random(len(t)) * (high - low), t)
-        return np.where(self.holds(np.clip(z + t[:, None] * direction, self.low, self.high)), t, 0.0)
-
     def _programme(self, wanted: Array, free: Mask, *, seconds: float, scaled: bool = False) -> Array | None:
-        """The setting nearest to the wanted one by the sum of the moves, as shares of the ranges; None if none keeps
-        the constraints, or none is found in time: a mixed-integer linear programme.
-
-        The solver's tolerances are absolute. Scaled, numbers are shares of their ranges and sums shares of what they
-        can vary by, which suits very large and very small ones.
-        """
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
-        # z = base + Z v: an unknown v for each free value, or where levels are not evenly apart one for each of them.
-        base = np.where(free, 0.0, wanted)
-        unknowns: list[tuple[int, float, bool, float, float]] = []  # whose, unit, whole, least, most
-        for j in np.flatnonzero(free).tolist():
-            axis = self.axes[j]
-            if axis.levels:
-                unknowns += [(j, level, True, 0.0, 1.0) for level in axis.levels]
-                continue
-            base[j] = axis.low
-            if axis.step is not None and axis.count <= COUNTABLE:
-                unknowns.append((j, axis.step, True, 0.0, axis.count - 1.0))
-            else:
-                span = axis.high - axis.low
-                unknowns.append((j, span, False, 0.0, 1.0) if scaled else (j, 1.0, False, 0.0, span))
-        if not unknowns:
-            return wanted if bool(self.holds(wanted[None])[0]) else None
-        owner, unit, whole, low, high = (np.array(part) for part in zip(*unknowns, strict=True))
-        n, moved = len(unknowns), np.flatnonzero(free)
-        Z = np.zeros((len(self.axes), n))
-        Z[owner, np.arange(n)] = unit
-        picked = [j for j in moved if self.axes[j].levels]
-        one_each = np.array([owner == j for j in picked], dtype=float).reshape(len(picked), n)
-        along, away = Z[moved] / self.span[moved, None], ((wanted - base) / self.span)[moved]
-        A, lower, upper = (part[~self.log] for part in (self.A, self.lower, self.upper))
-        size = np.maximum(np.abs(A) @ self.span, self.slack[~self.log]) if scaled else np.ones(len(A))
-        left, right, ones = (lower - A @ base) / size, (upper - A @ base) / size, np.ones(len(picked))
-        # Beside the unknowns: a move of each value, and for each that is counted whether it is other than 0.
-        counted = np.array([j for j in moved if self.counted[j]], dtype=int)
-        eye, chosen = np.eye(len(moved)), np.eye(len(counted))
-        no_move, no_count = np.zeros((1, len(moved))), np.zeros((1, len(counted)))
-
-        def rows(unknown: Array, move: Array, count: Array) -> Array:
-            length = max(len(unknown), len(move), len(count))
-            return np.hstack([np.broadcast_to(part, (length, part.shape[1])) for part in (unknown, move, count)])
-
-        sums = np.vstack([A @ Z / size[:, None], one_each])
-        limits = [
-            *(
-                [LinearConstraint(rows(sums, no_move, no_count), np.append(left, ones), np.append(right, ones))]
-                if len(sums)
-                else []
-            ),
-            LinearConstraint(rows(along, -eye, no_count), -np.inf, away),  # z - wanted <= move
-            LinearConstraint(rows(-along, -eye, no_count), -np.inf, -away),
-        ]
-        if len(counted):  # low y <= z <= high y, and a sum of y
-            limits += [
-                LinearConstraint(rows(Z[counted], no_move, -self.high[counted] * chosen), -np.inf, -base[counted]),
-                LinearConstraint(rows(Z[counted], no_move, -self.low[counted] * chosen), -base[counted], np.inf),
-            ]
-            taken = self.nonzero(wanted) & ~free
-            limits += [
-                LinearConstraint(
-                    rows(np.zeros((1, n)), no_move, mask[counted][None].astype(float)), 0, most - (taken & mask).sum()
-                )
-                for _, mask, most in self.counts
-            ]
-        found = milp(
-            np.repeat([0.0, 1.0, 0.0], [n, len(moved), len(counted)]),
-            integrality=np.concatenate([whole, 0 * moved, np.ones(len(counted))]),
-            bounds=Bounds(
-                np.concatenate([low, 0 * moved, 0 * counted]),
-                np.concatenate([high, np.full(len(moved), np.inf), np.ones(len(counted))]),
-            ),
-            constraints=limits,
-            options={"time_limit": seconds, "mip_rel_gap": 0.1},
-        )
-        if found.x is None:
+        """What a programme finds, with the sums met to the last digit; None if it finds nothing that keeps them."""
+        z = programme(self, wanted, free, seconds=seconds, scaled=scaled)
+        if z is None:
             return None
-        z = base + Z @ np.where(whole, np.round(found.x[:n]), found.x[:n])
-        for j in np.flatnonzero(free & self.discrete).tolist():
-            z[j] = self.axes[j].value(np.round(self.axes[j].index(z[j])))
-        # The solver's own tolerance is coarser than ours, and it knows no products: the continuous values take up the
-        # rest, but for those that have to be 0.
+        # Its tolerance is coarser than ours, and it knows no products: the continuous values take up the rest, but for
+        # those that have to be 0.
         nothing = self.counted & ~(np.abs(z) > 1e-6 * self.span) & free
         z = np.where(nothing, 0.0, z)
         near = self._settle(z[None], (free & ~self.discrete & ~nothing)[None], self._order(None))[0]

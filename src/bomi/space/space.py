@@ -19,13 +19,17 @@ from numpy.typing import NDArray
 from bomi.errors import SpaceError, shown
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
+from bomi.space.choices import Categorical, Ordinal
 from bomi.space.conditions import Conditions
 from bomi.space.descriptors import Descriptors
 from bomi.space.linear import Linear
 from bomi.space.nonzero import NonZero
-from bomi.space.parameters import Array, Categorical, Integer, Ordinal, Parameter, Real
-from bomi.space.polytope import Constraint, Mask, Polytope
+from bomi.space.numbers import Array
+from bomi.space.parameters import Parameter
+from bomi.space.polytope import Polytope
 from bomi.space.product import Product
+from bomi.space.quantities import Integer, Real
+from bomi.space.sums import Constraint, Mask
 
 RESERVED = "asked."  # the column prefix for what was asked of a parameter
 IDENTITY = "id"  # the column that names an experiment

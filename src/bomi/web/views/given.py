@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from bomi.campaign import Campaign
-from bomi.data.reading import read_given
+from bomi.data.settings import read_given
 from bomi.errors import BomiError
 from bomi.space.cells import Known
 from bomi.web import theme

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nicegui import background_tasks, ui
 
 from bomi.campaign import Campaign, append
-from bomi.data.reading import read_settings
+from bomi.data.settings import read_settings
 from bomi.errors import BomiError
 from bomi.results import Suggestion
 from bomi.space import Integer, Parameter, Real, cells
