@@ -19,7 +19,8 @@ import torch
 
 from bomi import Optimizer
 from bomi.answers.best import luck
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.additive import AdditiveMatern
+from bomi.model.kernels import cross
 
 NAMES, ROWS, HALF_WIDTH = "abc", 30, 1.645
 

@@ -18,7 +18,8 @@ import pandas as pd
 import torch
 
 from bomi import Optimizer, Space
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.additive import AdditiveMatern
+from bomi.model.kernels import cross
 from bomi.space import Array
 
 SIGNALS = ("slope", "bowl", "peak", "interaction")

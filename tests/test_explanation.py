@@ -5,8 +5,8 @@ import torch
 
 from bomi import Optimizer
 from bomi.errors import BomiError, TableError
+from bomi.model.additive import AdditiveMatern
 from bomi.model.gaussian_process import with_hyper
-from bomi.model.kernels import AdditiveMatern
 from bomi.search.acquisition import chance
 
 SPACE = {"a": (0, 1), "b": (0, 1)}

@@ -10,7 +10,8 @@ import torch
 
 import bomi
 from bomi import BomiError, Categorical, Integer, Linear, Optimizer, Ordinal, Real, Space
-from bomi.model.kernels import AdditiveMatern, SquaredExponential, cross
+from bomi.model.additive import AdditiveMatern
+from bomi.model.kernels import SquaredExponential, cross
 from bomi.search import candidates
 from bomi.search.candidates import maximize
 

@@ -8,8 +8,9 @@ import torch
 from bomi import Optimizer, Real, Validation
 from bomi.answers.validation import leave_one_out, share_explained
 from bomi.errors import BomiError
+from bomi.model.additive import AdditiveMatern
 from bomi.model.gaussian_process import with_hyper
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.kernels import cross
 
 KERNEL = AdditiveMatern((0, 1))
 

@@ -22,9 +22,9 @@ from bomi.impute.completed import Completed, Explained
 from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
 from bomi.methods import Method
+from bomi.model.additive import AdditiveMatern
 from bomi.model.execution import Execution, learn_execution
 from bomi.model.gaussian_process import GaussianProcess
-from bomi.model.kernels import AdditiveMatern
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition
 from bomi.search.choices import Choices

@@ -8,9 +8,10 @@ import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, Kernel
 
+from bomi.model.additive import AdditiveMatern
 from bomi.model.conditions import ConditionedProcess, UnderConditions, process_of
 from bomi.model.fitting import Pairs, draw_hyper, log_evidence, negative_log_evidence
-from bomi.model.kernels import AdditiveMatern, SquaredExponential, cross
+from bomi.model.kernels import SquaredExponential, cross
 from bomi.space import Conditions, Space
 
 RNG = np.random.default_rng(0)

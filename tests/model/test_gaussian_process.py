@@ -6,6 +6,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from bomi.model import gaussian_process
+from bomi.model.additive import AdditiveMatern
 from bomi.model.fitting import (
     NOISE_BOUNDS,
     NOISE_LEVELS,
@@ -20,7 +21,7 @@ from bomi.model.fitting import (
     search,
 )
 from bomi.model.gaussian_process import GaussianProcess, robust_cholesky
-from bomi.model.kernels import AdditiveMatern, SquaredExponential, cross
+from bomi.model.kernels import SquaredExponential, cross
 
 KERNEL = SquaredExponential()
 ADDITIVE = AdditiveMatern((0, 1, 2, 3))

@@ -9,14 +9,9 @@ from torch.distributions import Normal, StudentT
 
 from bomi.impute.table import Table
 from bomi.model import fitting
+from bomi.model.additive import AdditiveCandidates, AdditiveMatern
 from bomi.model.fitting import Pairs, maximize_evidence, negative_log_evidence
-from bomi.model.kernels import (
-    AdditiveCandidates,
-    AdditiveMatern,
-    ExpectedSquaredExponential,
-    SquaredExponential,
-    cross,
-)
+from bomi.model.kernels import ExpectedSquaredExponential, SquaredExponential, cross
 from bomi.posterior.codes import to_codes
 from bomi.space import Categorical, Space
 
@@ -90,7 +85,7 @@ def test_many_pairs_are_taken_in_strips_as_at_once(monkeypatch):
     pairs = Pairs(AdditiveMatern((0, 1, 2, 3)), inputs)
     whole = pairs.kernel.evaluate(hyper[:, :-1], pairs.prepared)
     value, gradient = negative_log_evidence(hyper, pairs, targets)
-    monkeypatch.setattr("bomi.model.kernels.CACHED", 100)
+    monkeypatch.setattr("bomi.model.additive.CACHED", 100)
     strips = pairs.kernel.evaluate(hyper[:, :-1], pairs.prepared)
     torch.testing.assert_close(strips, whole, rtol=1e-12, atol=1e-12)
     again, steep = negative_log_evidence(hyper, pairs, targets)

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from bomi.model import success
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.additive import AdditiveMatern
+from bomi.model.kernels import cross
 from bomi.model.success import learn_success
 
 

@@ -13,7 +13,8 @@ from scipy.stats import beta
 import bomi
 from bomi.impute.summary import meanings
 from bomi.impute.table import Table
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.additive import AdditiveMatern
+from bomi.model.kernels import cross
 from bomi.posterior import sampler
 from bomi.posterior.blanks import HARDLY, MOSTLY, Blanks, default_place
 from bomi.posterior.codes import to_codes

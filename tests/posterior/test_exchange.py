@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from bomi.impute.table import Table
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.additive import AdditiveMatern
+from bomi.model.kernels import cross
 from bomi.posterior import exchange, sampler
 from bomi.posterior.codes import to_codes
 from bomi.posterior.priors import gap_priors

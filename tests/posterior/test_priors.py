@@ -10,8 +10,8 @@ from bomi import Linear
 from bomi.data.observations import Row
 from bomi.impute.completed import Explained
 from bomi.impute.table import Table
+from bomi.model.additive import AdditiveMatern
 from bomi.model.gaussian_process import with_hyper
-from bomi.model.kernels import AdditiveMatern
 from bomi.posterior import anchors, execution
 from bomi.posterior.codes import to_codes
 from bomi.posterior.constrained import Constrained, _log_density

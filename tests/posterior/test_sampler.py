@@ -12,9 +12,10 @@ from bomi import BomiError, Interval, Normal
 from bomi.data.observations import Row
 from bomi.impute.completed import Explained
 from bomi.impute.table import Table
+from bomi.model.additive import AdditiveCandidates, AdditiveMatern
 from bomi.model.fitting import Pairs, log_evidence
 from bomi.model.gaussian_process import with_hyper
-from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, cross
+from bomi.model.kernels import cross
 from bomi.posterior import execution, sampler
 from bomi.posterior.anchors import draw_given
 from bomi.posterior.codes import from_codes, to_codes

@@ -10,7 +10,8 @@ import torch
 import bomi
 from bomi.data.observations import Row
 from bomi.impute.table import Table
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.additive import AdditiveMatern
+from bomi.model.kernels import cross
 from bomi.posterior import sampler
 from bomi.posterior.codes import to_codes
 from bomi.posterior.priors import gap_priors

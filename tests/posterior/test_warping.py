@@ -5,7 +5,8 @@ import torch
 from scipy.stats import multivariate_normal
 
 from bomi.impute.transform import Transform
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.additive import AdditiveMatern
+from bomi.model.kernels import cross
 from bomi.posterior.warping import NOISES, _log_normality, choose_transform, log_evidence, same_transform
 from bomi.space import Real, Space
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from bomi.model.additive import AdditiveMatern
 from bomi.model.gaussian_process import with_hyper
-from bomi.model.kernels import AdditiveMatern, SquaredExponential
+from bomi.model.kernels import SquaredExponential
 from bomi.model.success import learn_success
 from bomi.search import acquisition
 from bomi.search.criteria import ExpectedImprovement, UpperConfidenceBound

@@ -27,8 +27,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from bomi.model.additive import matern, risen
 from bomi.model.gaussian_process import GaussianProcess, with_hyper
-from bomi.model.kernels import Kernel, Prepared, Pullback, matern, risen
+from bomi.model.kernels import Kernel, Prepared, Pullback
 from bomi.space import Space
 
 RATIOS = (-9.0, 5.0)  # of log r
@@ -120,9 +121,9 @@ class UnderConditions:
         *inputs, same, apart = prepared
         covariance, base_pullback = self.base.with_pullback(self.of_inputs(theta), tuple(inputs))
         scale, ratios, drift, rate = self._parts(theta, same.ndim)
-        rise, bend, smooth = risen(apart * rate)
+        rise, square, smooth = risen(apart * rate)
         scaled = scale.unsqueeze(1)
-        offsets, change, by_length = scaled * ratios * same, scaled * drift * smooth, scaled * drift * rise * bend
+        offsets, change, by_length = scaled * ratios * same, scaled * drift * smooth, scaled * drift * rise * square
 
         def pullback(weights: Tensor) -> Tensor:
             by_base, total = base_pullback(weights), weights.unsqueeze(1)

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from bomi.model.additive import AdditiveMatern
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.kernels import cross
 
 LENGTHS = (0.15, 0.4, 1.0)
 SCALES = (3.0, 30.0)  # of the latent values' variance: how abruptly successes turn into failures

@@ -9,9 +9,10 @@ from typing import ClassVar, Protocol
 from bomi.errors import MethodError, check_choice
 from bomi.impute.completed import Completed, Explained, UncertainInputs
 from bomi.model import fitting
+from bomi.model.additive import AdditiveMatern
 from bomi.model.conditions import kernel_under, process_of
 from bomi.model.gaussian_process import GaussianProcess
-from bomi.model.kernels import AdditiveMatern, Kernel, SquaredExponential
+from bomi.model.kernels import Kernel, SquaredExponential
 from bomi.model.uncertain_inputs import DensityInputs, fit_uncertain
 from bomi.space import Space
 

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from bomi.impute.table import Table
+from bomi.model.additive import AdditiveCandidates
 from bomi.model.conditions import UnderConditions
 from bomi.model.gaussian_process import GaussianProcess
-from bomi.model.kernels import GPU_STRIP, STRIP, AdditiveCandidates
+from bomi.model.kernels import GPU_STRIP, STRIP
 from bomi.posterior.codes import to_codes
 from bomi.space import Categorical
 

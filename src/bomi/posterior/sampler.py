@@ -29,9 +29,10 @@ import torch
 from torch import Tensor
 
 from bomi.impute.table import Table
+from bomi.model.additive import AdditiveCandidates, AdditiveMatern
 from bomi.model.conditions import UnderConditions, kernel_under
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.model.kernels import AdditiveCandidates, AdditiveMatern, Kernel, cross
+from bomi.model.kernels import Kernel, cross
 from bomi.posterior.constrained import Constrained
 from bomi.posterior.priors import GapPriors, gap_priors
 from bomi.posterior.tied import draw_shared, follow

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from bomi.impute.table import Table
+from bomi.model.additive import AdditiveMatern
 from bomi.model.conditions import kernel_under
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.model.kernels import AdditiveMatern, cross
+from bomi.model.kernels import cross
 from bomi.posterior.codes import from_codes
 
 LACKING = 1e9  # noise of an outcome that a row does not have: it says nothing

@@ -27,9 +27,10 @@ from torch import Tensor
 
 from bomi.impute.table import LARGE
 from bomi.impute.transform import ANYWHERE, BEST, MIDDLE, RANGE, Ends, Transform, span_or_size
+from bomi.model.additive import AdditiveMatern
 from bomi.model.conditions import kernel_under
 from bomi.model.fitting import STARTING_NOISES, Pairs, grid
-from bomi.model.kernels import AdditiveMatern, Kernel
+from bomi.model.kernels import Kernel
 from bomi.space import Space
 
 WARPS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
