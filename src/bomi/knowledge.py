@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bomi.data.conditions import Coded
-from bomi.data.objectives import Objective
+from bomi.data.objectives import Objective, wanted
 from bomi.data.observations import Observations
 from bomi.data.settings import read_candidates, read_given, read_settings
 from bomi.errors import BomiError, MethodError, TableError, shown
@@ -91,6 +91,11 @@ class Knowledge:
     def space(self) -> Space:
         """What can be set, and what is measured."""
         return self.observations.space
+
+    @property
+    def wanted(self) -> tuple[Objective, ...]:
+        """Those that are to be good; the others only have to keep their limits."""
+        return wanted(self.objectives)
 
     @property
     def outcomes(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition
 from bomi.search.choices import Choices
-from bomi.search.outlook import Outlook
+from bomi.search.outlook import Limit, Outlook
 from bomi.space import Space
 
 DRAWS = 200  # of each gap, where its distribution is asked for
@@ -75,6 +75,11 @@ class Fit:
         """Of each outcome: where it should be, on the model's scale."""
         return self.completed.aims
 
+    @property
+    def wanted(self) -> tuple[int, ...]:
+        """The outcomes that are to be good, by place; the others only have to keep their limits."""
+        return tuple(j for j in range(len(self.table.outcomes)) if j not in self.table.limited)
+
     @cached_property
     def models(self) -> tuple[GaussianProcess, ...]:
         """One for each outcome."""
@@ -110,7 +115,12 @@ class Fit:
     @cached_property
     def outlook(self) -> Outlook:
         """What the worlds expect at places."""
-        return Outlook.of(self.models, self.aims, self.measured, self.success)
+        wanted = [self.models[j] for j in self.wanted], [self.aims[j] for j in self.wanted]
+        return Outlook.of(*wanted, self.measured, self.success, self.limits_of(self.models))
+
+    def limits_of(self, models: Sequence[GaussianProcess]) -> tuple[Limit, ...]:
+        """The limits that are to be kept, of models of all outcomes."""
+        return tuple(Limit(models[j], self.aims[j] or 0.0) for j in self.table.limited)
 
     @cached_property
     def contest(self) -> Outlook:
@@ -122,8 +132,9 @@ class Fit:
             return self.outlook
         best = self.outlook.tried.argmax(1)  # (Q, J)
         rows = self.measured[torch.arange(len(best))[:, None], best]  # (Q, J, d)
-        models = [model.condition_on(rows[:, [j]], noise=0.0) for j, model in enumerate(self.models)]
-        return replace(self.outlook, models=tuple(models))
+        models = [model.condition_on(rows[:, [j]], noise=0.0) for j, model in enumerate(self.outlook.models)]
+        limits = [one.condition_on(rows[:, :1], noise=0.0) for one in self.outlook.limits]
+        return replace(self.outlook, models=tuple(models), limits=tuple(limits))
 
     @cached_property
     def leveled(self) -> tuple[Table, Completed]:
@@ -245,6 +256,7 @@ def table_of(space: Space, objectives: Sequence[Objective], observations: Observ
         errors=torch.stack(errors).square() if any(bool(error.any()) for error in errors) else None,
         device=device if len(rows) > LARGE else "cpu",
         aims=tuple(one.target for one in objectives),
+        limited=tuple(j for j, one in enumerate(objectives) if one.limited),
         keys=observations.tried_keys,
         limits=_limits(rows, objectives) if any(row.censored for row in rows) else None,
         bounds=tuple(one.signed_bounds for one in objectives),

@@ -25,7 +25,7 @@ from bomi.answers.recommend import read_risk
 from bomi.answers.suspects import suspects_table
 from bomi.answers.validation import validated
 from bomi.data import telling
-from bomi.data.objectives import Objective, check_names, read_objectives
+from bomi.data.objectives import Objective, check_objectives, read_objectives
 from bomi.data.observations import Observations, Row
 from bomi.data.settings import check_setting, given_conditions, read_names, read_places
 from bomi.errors import BomiError, MethodError, TableError, shown
@@ -87,7 +87,8 @@ class Optimizer:
     Args:
         space: The parameters: a `Space`, or a mapping of name to parameter, (low, high) or list of values.
         objective: The name of the outcome; several outcomes are a mapping of name to goal.
-        goal: What is wanted of the only outcome: "maximize" (the default), "minimize" or ("target", 7.0).
+        goal: What is wanted of the only outcome: "maximize" (the default), "minimize" or ("target", 7.0). One of
+            several may be ("limit", 5.0): it only has to stay at or below that value.
         method: How gaps are dealt with: a name of `bomi.METHODS`, or a `Method`.
         seed: A whole number that makes suggestions repeatable; a random one if left out.
         worlds: How many completed tables the method draws, if it draws any.
@@ -122,7 +123,7 @@ class Optimizer:
         if conditions := Conditions(groups, drift):
             space = space.under(conditions)
         objectives = read_objectives(objective, goal)
-        check_names(objectives, (*space.names, *space.conditions.columns, *TAKEN), RESERVED)
+        check_objectives(objectives, (*space.names, *space.conditions.columns, *TAKEN), RESERVED)
         number = secrets.randbits(32) if seed is None else whole_number(seed)
         if number is None or not 0 <= number <= LARGEST:
             raise BomiError(f"seed must be a whole number from 0, but got {shown(seed)}")
@@ -418,7 +419,8 @@ class Optimizer:
             candidates: A list to choose from, as for `ask`.
 
         Returns:
-            A `Best`; of several outcomes a `Front`, the list of the best trade-offs between them.
+            A `Best`; of several outcomes that are wanted a `Front`, the list of the best trade-offs between them. A
+            limit weighs by the chance to keep it.
         """
         choices, read = self._known.choices(given, candidates), read_risk(risk)
         return best_of(self._known.under(given_conditions(self.space, given)), choices, read)
@@ -511,8 +513,8 @@ class Optimizer:
 
     @_single_threaded
     def chances(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float]:
-        """The chance of each setting to be better than what is expected of the best row; of several outcomes, to be a
-        trade-off that no row is expected to beat."""
+        """The chance of each setting to be better than what is expected of the best row, and to keep limits; of several
+        outcomes, to be a trade-off that no row is expected to beat."""
         places = torch.from_numpy(self._known.typical(self._known.places(settings)))
         with torch.no_grad():
             found: list[float] = chance_to_beat_the_best(self._known.modelled(), places).tolist()
@@ -586,13 +588,13 @@ class Optimizer:
     def success(
         self, settings: Mapping[str, Known] | Sequence[Mapping[str, Known]] | pd.DataFrame
     ) -> float | list[float]:
-        """The chance of a setting not to fail, averaged over worlds; 1 while nothing has failed.
+        """The chance of a setting not to fail and to keep all limits, averaged over worlds.
 
         Args:
             settings: As for `predict`.
 
         Returns:
-            The chance from 0 to 1; a list of them for several settings.
+            The chance from 0 to 1, 1 without a failure and a limit; a list of them for several settings.
         """
         chances = chances_to_succeed(self._known.modelled(), self._known.places(settings))
         return chances[0] if isinstance(settings, Mapping) else chances

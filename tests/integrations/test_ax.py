@@ -111,8 +111,9 @@ def test_outcome_constraints_weigh_what_is_suggested():
     assert client.get_best_parameterization(use_model_predictions=False)[0]["x"] > 0.45
     tried = [trial.arm.parameters["x"] for trial in client._experiment.trials.values()]
     assert sum(x > 0.51 for x in tried[-4:]) <= 1  # once the border is known to four digits, it looks elsewhere
-    rows = optimizer_of(client).observations.rows
-    assert [row.failed for row in rows] == [x > 0.5 for x in tried]
+    optimizer = optimizer_of(client)
+    assert [row.outcomes["constraint cost"] for row in optimizer.observations.rows] == [6 * x - 3 for x in tried]
+    assert 0.45 < optimizer.best().setting["x"] <= 0.5
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,11 @@ def test_constraints_are_learned_from():
     feasible = [trial.constraints["sum"] <= 0 for trial in study.trials]
     assert study.best_value > 0.79
     assert all(abs(trial.constraints["sum"]) < 0.2 for trial in study.trials[10:])  # without them it would be 1.2
-    failed = study.sampler.optimizer(study).observations
-    assert [row.failed for row in failed.rows] == [not fine for fine in feasible]
     assert (actual_frame(study)["value"] == "failed").tolist() == [not fine for fine in feasible]
+    best = study.sampler.optimizer(study).best()
+    assert 0.79 < best.setting["x"] + best.setting["y"] <= 0.8
+    assert best.seen_row == study.best_trial.number
+    assert best.predicted["constraint sum"].mean == pytest.approx(sum(best.setting.values()) - 0.8, abs=0.005)
 
 
 def test_a_small_feasible_corner_is_found():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bomi.data.objectives import wanted
 from bomi.data.observations import Row
 from bomi.impute.table import LARGE
 from bomi.optimizer import Optimizer
@@ -172,18 +173,18 @@ def why(
     expected = _choices(optimizer, best)
     if suggestion.predicted is None or not expected:
         return suggestion.note or "a random point"
-    here = _merits(optimizer, suggestion.predicted)
+    here, goals = _merits(optimizer, suggestion.predicted), wanted(optimizer.objectives)
     told = [
         np.array([row.outcomes[one.name] for row in optimizer.observations.done if one.name in row.outcomes])
-        for one in optimizer.objectives
+        for one in goals
     ]
     spread = np.array([np.ptp(outcomes) or 1.0 for outcomes in told])
-    usual = [np.mean([one.merit(y) for y in ys]) for one, ys in zip(optimizer.objectives, told, strict=True)]
+    usual = [np.mean([one.merit(y) for y in ys]) for one, ys in zip(goals, told, strict=True)]
     top = np.array([_merits(optimizer, choice) for choice in expected])  # (choices, J)
     rise = float(((top - usual) / spread).max())
     behind = float(((top - here) / spread).min(1).max())  # by how much one of the best is better in every outcome
     sure = all(sd <= SURE * size for sd, size in zip(_sds(optimizer, suggestion.predicted), spread, strict=True))
-    among = "the best" if len(optimizer.objectives) == 1 else "the best trade-offs"
+    among = "the best" if len(goals) == 1 else "the best trade-offs"
     if rise < SURE:
         reason = "explore: the rows do not show yet which settings are better"
     elif behind > NEAR_BEST:
@@ -193,14 +194,15 @@ def why(
     else:
         reason = f"exploit: expected to be among {among}, and fairly certain"
     reason += f"; {chance_of(optimizer)} is {optimizer.chances([suggestion])[0]:.0%}"
-    if any(row.failed for row in optimizer.observations.tried):
+    if len(goals) < len(optimizer.objectives) or any(row.failed for row in optimizer.observations.tried):
         reason += f"; its probability of success is {optimizer.success([suggestion])[0]:.0%}"
     return f"{reason}; {distance(optimizer, suggestion, labels)}"
 
 
 def chance_of(optimizer: Optimizer) -> str:
     """What a chance is told of."""
-    return "its chance " + ("to beat the best row" if len(optimizer.objectives) == 1 else "not to be beaten by any row")
+    several = len(wanted(optimizer.objectives)) > 1
+    return "its chance " + ("not to be beaten by any row" if several else "to beat the best row")
 
 
 def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
@@ -212,12 +214,13 @@ def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
 
 
 def _each(optimizer: Optimizer, predicted: Any) -> list[Prediction]:
-    """The prediction of each outcome."""
-    return [predicted] if isinstance(predicted, Prediction) else [predicted[name] for name in optimizer.outcomes]
+    """The prediction of each outcome that is wanted."""
+    goals = wanted(optimizer.objectives)
+    return [predicted] if isinstance(predicted, Prediction) else [predicted[one.name] for one in goals]
 
 
 def _merits(optimizer: Optimizer, predicted: Any) -> list[float]:
-    pairs = zip(optimizer.objectives, _each(optimizer, predicted), strict=True)
+    pairs = zip(wanted(optimizer.objectives), _each(optimizer, predicted), strict=True)
     return [objective.merit(one.mean) for objective, one in pairs]
 
 

@@ -31,7 +31,7 @@ from bomi.analysis.drawing import (
     stated,
     styled,
 )
-from bomi.data.objectives import Objective
+from bomi.data.objectives import Objective, keeps_limits, wanted
 from bomi.data.observations import Row
 from bomi.errors import BomiError, FileError
 from bomi.optimizer import Optimizer
@@ -54,31 +54,35 @@ def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
         8, 4 if not several else 2.6 * len(optimizer.objectives), rows=len(optimizer.objectives)
     )
     for axes, objective in zip(panels, optimizer.objectives, strict=True):
-        _over_time(axes, rows, objective)
+        _over_time(axes, rows, objective, optimizer.objectives)
         axes.set_ylabel(with_unit(objective.name, unit or objective.unit))
-        goal = f"to {objective.goal}" if objective.target is None else f"target {objective.target:g}"
-        axes.set_title(f"{objective.name} over time, {goal}")
+        axes.set_title(f"{objective.name} over time, {_goal(objective)}")
         grid(axes)
     panels[-1].set_xlabel("experiment")
     legend_below(figure, panels)
     return figure
 
 
-def _over_time(axes: Any, rows: Sequence[Row], objective: Objective) -> None:
-    """One outcome of each row, the best so far, and where experiments failed."""
+def _goal(objective: Objective) -> str:
+    return f"to {objective.goal}" if objective.target is None else f"{objective.goal} {objective.target:g}"
+
+
+def _over_time(axes: Any, rows: Sequence[Row], objective: Objective, objectives: Sequence[Objective]) -> None:
+    """One outcome of each row, the best so far that keeps all limits, and where experiments failed."""
     numbers = np.arange(1, len(rows) + 1)
     values = np.array([row.outcomes.get(objective.name, np.nan) for row in rows], dtype=float)
     known, gappy = ~np.isnan(values), np.array([not row.complete for row in rows])
     best, so_far = -np.inf, np.full(len(rows), np.nan)
     for i, value in enumerate(values):
-        if known[i] and objective.merit(value) > best:
+        if known[i] and keeps_limits(objectives, rows[i].outcomes) and objective.merit(value) > best:
             best, so_far[i] = objective.merit(value), value
         elif i:
             so_far[i] = so_far[i - 1]
     if objective.target is not None:
-        axes.axhline(objective.target, color=GREEN, linewidth=1.3, label="target", zorder=1)
-    label = "best so far" if objective.target is None else "nearest so far"
-    axes.step(numbers, so_far, where="post", color=VERMILION, linewidth=1.8, label=label, zorder=2)
+        axes.axhline(objective.target, color=GREEN, linewidth=1.3, label=objective.goal, zorder=1)
+    if not objective.limited:
+        label = "best so far" if objective.target is None else "nearest so far"
+        axes.step(numbers, so_far, where="post", color=VERMILION, linewidth=1.8, label=label, zorder=2)
     full, hollow = known & ~gappy, known & gappy
     size = dots(len(rows))
     axes.scatter(numbers[full], values[full], color=BLUE, label="every input known", zorder=3, **size)
@@ -105,16 +109,19 @@ def _over_time(axes: Any, rows: Sequence[Row], objective: Objective) -> None:
 
 @styled
 def front(optimizer: Optimizer) -> Any:
-    """Every pair of outcomes: the rows, the undominated ones among them, and the recommended trade-offs."""
-    if len(optimizer.objectives) < 2:
+    """Every pair of outcomes that are wanted: the rows that keep all limits, the undominated ones among them, and the
+    recommended trade-offs."""
+    goals = wanted(optimizer.objectives)
+    if len(goals) < 2:
         raise BomiError("a front of trade-offs needs two outcomes or more")
     best = optimizer.best()
     several = best.choices if isinstance(best, Front) else ()
     choices = [by_name(one.predicted, optimizer.outcomes) for one in several if one.predicted]
-    rows = [row for row in optimizer.observations.done if len(row.outcomes) == len(optimizer.objectives)]
-    merits = np.array([[one.merit(row.outcomes[one.name]) for one in optimizer.objectives] for row in rows])
+    whole = [row for row in optimizer.observations.done if len(row.outcomes) == len(optimizer.objectives)]
+    rows = [row for row in whole if keeps_limits(optimizer.objectives, row.outcomes)] or whole
+    merits = np.array([[one.merit(row.outcomes[one.name]) for one in goals] for row in rows])
     beaten = np.array([((merits >= own).all(1) & (merits > own).any(1)).any() for own in merits])
-    pairs = list(itertools.combinations(optimizer.objectives, 2))
+    pairs = list(itertools.combinations(goals, 2))
     across = min(3, len(pairs))
     down = -(-len(pairs) // across)
     figure, panels = new_figure(max(6.5, 4.2 * across), 4.4 * down + 0.4, rows=down, columns=across)
@@ -142,8 +149,7 @@ def front(optimizer: Optimizer) -> Any:
 
 
 def _wanted(objective: Objective) -> str:
-    goal = f"to {objective.goal}" if objective.target is None else f"target {objective.target:g}"
-    return f"{with_unit(objective.name, objective.unit)}, {goal}"
+    return f"{with_unit(objective.name, objective.unit)}, {_goal(objective)}"
 
 
 @styled
@@ -220,7 +226,7 @@ def save_all(
         "gaps": lambda: gap_strips(optimizer, labels=labels),
     }
     several = len(optimizer.objectives) > 1
-    if several:
+    if len(wanted(optimizer.objectives)) > 1:
         makers["front"] = lambda: front(optimizer)
     for one in optimizer.objectives:
         tail = "-" + re.sub(r"\W+", "_", one.name) if several else ""

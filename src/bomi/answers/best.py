@@ -14,6 +14,7 @@ from torch import Tensor
 
 from bomi.answers.predict import expectations
 from bomi.answers.recommend import Risk, recommended, shortlist_of, trade_offs
+from bomi.data.objectives import keeps_limits
 from bomi.data.observations import Row
 from bomi.errors import TableError
 from bomi.knowledge import Knowledge
@@ -36,14 +37,15 @@ NEAR = 200, 0.05  # places around the best rows that might have, and how far fro
 def best_of(known: Knowledge, choices: Choices, risk: Risk) -> Best:
     """The setting to ask for, beside the best row seen; of several outcomes a `Front`."""
     done, merits = _merits(known)
-    weights = trade_offs(len(known.objectives))
-    if len(known.objectives) > 1:
+    weights = trade_offs(len(known.wanted))
+    if len(known.wanted) > 1:
         return _front(known, choices, risk, done, merits, weights)
     return _recommendation(known, choices, risk, done[int(merits[:, 0].argmax())], weights[0])
 
 
 def _merits(known: Knowledge) -> tuple[list[int], Tensor]:
-    """The places of the rows with all outcomes, and how good these are; without those taken for wrong.  r, (r, J)"""
+    """The places of the rows with all outcomes, and how good these are; without those taken for wrong, and without
+    those that break a limit, unless all do.  r, (r, J)"""
     rows = known.observations.rows
     done = [place for place, row in enumerate(rows) if row.tried and len(row.outcomes) == len(known.outcomes)]
     if not done:
@@ -52,7 +54,8 @@ def _merits(known: Knowledge) -> tuple[list[int], Tensor]:
     if known.has_model:
         wrong = dict(zip(known.tried_numbers, known.fit.wrong.any(0).tolist(), strict=True))
         done = [place for place in done if not wrong[place]] or done
-    merits = [[one.merit(rows[place].outcomes[one.name]) for one in known.objectives] for place in done]
+    done = [place for place in done if keeps_limits(known.objectives, rows[place].outcomes)] or done
+    merits = [[one.merit(rows[place].outcomes[one.name]) for one in known.wanted] for place in done]
     return done, torch.tensor(merits, dtype=torch.float64)
 
 
@@ -63,8 +66,9 @@ def _recommendation(
     seen = known.observations.rows[place]
     outcomes = dict(seen.outcomes) if len(known.outcomes) > 1 else seen.outcomes[known.outcomes[0]]
     row = dict(seen.recorded), seen.complete
+    broken = "" if keeps_limits(known.objectives, seen.outcomes) else "no row keeps all limits"
     if not known.has_model:
-        setting, note = _as_seen(seen, choices)
+        setting, note = (None, f"no model, and {broken}") if broken else _as_seen(seen, choices)
         return Best(setting, None, outcomes, *row, note, place)
     seed = known.seed_of_all_rows
     setting = choices.setting(recommended(known.fit, weights, risk, seed=seed, shortlist=shortlist, choices=choices))
@@ -75,7 +79,7 @@ def _recommendation(
         numbers = known.tried_numbers
         found = rivals(known.fit, known.typical_place(setting), seed=seed)
         others = tuple((numbers[row], chance) for row, chance in found)
-    return Best(setting, predicted, outcomes, *row, "", place, as_done, others)
+    return Best(setting, predicted, outcomes, *row, broken, place, as_done, others)
 
 
 def _as_seen(seen: Row, choices: Choices) -> tuple[dict[str, Known] | None, str]:
@@ -120,7 +124,7 @@ def _front(
             expected = known.fit.outlook_at(places, risk.done(known.fit)).merits(places, risk.worst)
     else:
         seen_outcomes = [by_name(best.seen, known.outcomes) for best in usable]
-        expected = torch.tensor([[one.merit(each[one.name]) for one in known.objectives] for each in seen_outcomes])
+        expected = torch.tensor([[one.merit(each[one.name]) for one in known.wanted] for each in seen_outcomes])
     kept = acquisition.undominated(expected).nonzero()[:, 0].tolist()
     kept.sort(key=lambda i: float(expected[i, 0]))
     middle = usable[kept[len(kept) // 2]]

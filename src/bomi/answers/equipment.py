@@ -50,7 +50,7 @@ def equipment_table(known: Knowledge) -> pd.DataFrame:
 
 def in_words(known: Knowledge) -> list[str]:
     """The same as sentences, one for each parameter that strays."""
-    unit = known.objectives[0].unit if len(known.objectives) == 1 else "standard deviations of an outcome"
+    unit = known.wanted[0].unit if len(known.wanted) == 1 else "standard deviations of an outcome"
     lines = equipment_table(known).to_dict("records")
     return [said for line in lines if (said := _sentence(known.fit, line, unit))]
 
@@ -110,7 +110,7 @@ def _worth(fit: Fit, *, seed: int) -> Mapping[str, float]:
     """
     if not fit.enough or fit.execution is None:
         return {}
-    even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
+    even = torch.ones(len(fit.wanted), dtype=torch.float64)
     both = torch.stack([recommended(fit, even, risk, seed=seed) for risk in (EXPECTED, NOMINAL)])
 
     def outcomes(execution: Execution | None) -> torch.Tensor:
@@ -125,7 +125,8 @@ def _worth(fit: Fit, *, seed: int) -> Mapping[str, float]:
             continue
         gains = outcomes(fit.execution.exactly(name)) - today
         if len(even) > 1:
-            gains = gains / torch.tensor([float(one[~one.isnan()].std()) or 1.0 for one in fit.table.outcomes])
+            told = [fit.table.outcomes[j] for j in fit.wanted]
+            gains = gains / torch.tensor([float(one[~one.isnan()].std()) or 1.0 for one in told])
         found[name] = max(float(gains.amax()), 0.0)
     return found
 
@@ -133,7 +134,8 @@ def _worth(fit: Fit, *, seed: int) -> Mapping[str, float]:
 def _outcomes(fit: Fit, merits: torch.Tensor) -> torch.Tensor:
     """Merits in the outcomes' units, where more is better.  (m, J)"""
     columns = []
-    for merit, transform, aim in zip(merits.unbind(-1), fit.transforms, fit.aims, strict=True):
+    for merit, j in zip(merits.unbind(-1), fit.wanted, strict=True):
+        transform, aim = fit.transforms[j], fit.aims[j]
         if aim is None:
             columns.append(transform.to_outcomes(merit))
         else:  # how far below the target

@@ -65,20 +65,23 @@ def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
 
 
 def chance_to_beat_the_best(fit: Fit, points: Tensor) -> Tensor:
-    """The chance to be better than what is expected of the best row, times that to succeed.  (m, d) -> (m,)
+    """The chance to be better than what is expected of the best row, times that to succeed and to keep limits.
+
+    (m, d) -> (m,)
 
     Of several outcomes, the chance that no row is expected to be as good in all of them.
     """
     outlook = fit.outlook
     with torch.no_grad():
         moments = [model.moments(points) for model in fit.contest.models]
+        succeeds = fit.contest.chance(fit.contest.places(points))
     if len(moments) == 1:
-        ((mean, variance),) = moments
-        found = acquisition.chance(mean, variance.sqrt(), outlook.tried[..., 0].amax(-1), fit.aims[0])  # (Q, m)
+        ((mean, variance),), (aim,) = moments, outlook.aims
+        found = acquisition.chance(mean, variance.sqrt(), outlook.tried[..., 0].amax(-1), aim)  # (Q, m)
     else:
         rng = torch.Generator().manual_seed(fit.seed)
         merits = []
-        for (mean, variance), aim in zip(moments, fit.aims, strict=True):
+        for (mean, variance), aim in zip(moments, outlook.aims, strict=True):
             luck = torch.randn(SAMPLES, *mean.shape, generator=rng, dtype=torch.float64)
             merits.append(acquisition.merit(mean + variance.sqrt() * luck, aim))
         drawn = torch.stack(merits, -1)  # (S, Q, m, J)
@@ -87,4 +90,4 @@ def chance_to_beat_the_best(fit: Fit, points: Tensor) -> Tensor:
             beaten |= (row[:, None] >= drawn).all(-1)
         found = 1 - beaten.double().mean(0)
     chance: Tensor = found.mean(0)
-    return chance if outlook.success is None else chance * outlook.success.log_chance(points).exp().mean(0)
+    return chance if succeeds is None else chance * succeeds

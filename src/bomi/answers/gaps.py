@@ -53,5 +53,6 @@ def _best_outcomes(known: Knowledge) -> list[Array]:
     best = best_of_each_draw(fit, seed=known.seed_of_all_rows)
     if best is None or len(best) == 1:
         return [one.numpy() for one in best or ()]
-    spreads = [float(one[~one.isnan()].std(correction=0)) or 1.0 for one in fit.table.outcomes]
+    told = [fit.table.outcomes[j] for j in fit.wanted]
+    spreads = [float(one[~one.isnan()].std(correction=0)) or 1.0 for one in told]
     return [one.numpy() / spread for one, spread in zip(best, spreads, strict=True)]

@@ -44,14 +44,12 @@ def expectations(
 
 
 def chances_to_succeed(fit: Fit, places: Array) -> list[float]:
-    """The chance of each place not to fail, averaged over worlds; 1 while nothing has failed.  (m, d)"""
+    """The chance of each place not to fail and to keep all limits, over all worlds.  (m, d)"""
     points = torch.from_numpy(places)
     outlook = fit.outlook_at(points)
-    if outlook.success is None:
-        return [1.0] * len(places)
     with torch.no_grad():
-        chances: list[float] = outlook.log_chance(outlook.places(points)).exp().mean(0).tolist()
-    return chances
+        chances = outlook.chance(outlook.places(points))
+    return [1.0] * len(places) if chances is None else chances.tolist()
 
 
 def predictions(
@@ -63,7 +61,7 @@ def predictions(
     points = torch.from_numpy(places)
     with torch.no_grad():
         outlook = fit.outlook_at(points, execution)
-        expected = outlook.expected(outlook.places(points))
+        expected = outlook.expected(outlook.places(points), fit.models)
     found = {}
     for objective, one, transform in zip(objectives, expected, fit.transforms, strict=True):
         mean, sd = transform.to_prediction(one.mean, one.variance.sqrt(), objective.signed_bounds)

@@ -31,9 +31,10 @@ from bomi.data.objectives import Objective
 from bomi.impute.summary import fitted_by
 from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit
-from bomi.model.gaussian_process import robust_cholesky
+from bomi.model.gaussian_process import GaussianProcess, robust_cholesky
 from bomi.results import GapDraws, Prospects
 from bomi.search.choices import Choices
+from bomi.search.outlook import judged, kept_by
 from bomi.space import Array, Integer, Real
 
 HORIZONS = (1, 5, 10)  # experiments ahead
@@ -49,7 +50,7 @@ class Scale:
     """How good outcomes are, as one number for each trade-off: of a single outcome its merit, in its own unit."""
 
     fit: Fit
-    objectives: tuple[Objective, ...]
+    objectives: tuple[Objective, ...]  # those wanted
 
     @cached_property
     def weights(self) -> Tensor:
@@ -59,16 +60,21 @@ class Scale:
 
     @cached_property
     def measured(self) -> Tensor:
-        """How good the rows were of which every outcome is known, outcome by outcome, in its own unit.  (r, J)"""
-        outcomes = self.fit.table.outcomes.mT
-        each = zip(outcomes[~outcomes.isnan().any(-1)].unbind(-1), self.objectives, strict=True)
+        """How good the rows were of which every outcome is known, outcome by outcome, in its own unit; as bad as the
+        worst where they broke a limit.  (r, J)"""
+        outcomes, table = self.fit.table.outcomes.mT, self.fit.table
+        outcomes = outcomes[~outcomes.isnan().any(-1)]
+        each = zip(outcomes[:, list(self.fit.wanted)].unbind(-1), self.objectives, strict=True)
         merits = [torch.tensor([one.merit(one.sign * y) for y in ys.tolist()], dtype=torch.float64) for ys, one in each]
-        return torch.stack(merits, -1)
+        found, most = torch.stack(merits, -1), [table.aims[j] or 0.0 for j in table.limited]
+        kept = (outcomes[:, list(table.limited)] <= outcomes.new_tensor(most)).all(-1, keepdim=True)
+        return torch.where(kept, found, found.amin(0))
 
     @cached_property
     def spreads(self) -> Tensor:
         """Of each outcome's rows.  (J,)"""
-        known = [one[~one.isnan()].numpy() for one in self.fit.table.outcomes]
+        told = [self.fit.table.outcomes[j] for j in self.fit.wanted]
+        known = [one[~one.isnan()].numpy() for one in told]
         return torch.tensor([spread_of(one) for one in known], dtype=torch.float64)
 
     @property
@@ -106,15 +112,24 @@ class Scale:
 
     def of(self, targets: Sequence[Tensor]) -> Tensor:
         """How good values of all outcomes on the model's scale are for each trade-off.  J times (...) -> (..., W)"""
-        return self.utilities(torch.stack([self.merits(each, j) for j, each in enumerate(targets)], -1))
+        pairs = zip(targets, self.fit.wanted, strict=True)
+        return self.utilities(torch.stack([self.merits(each, j) for each, j in pairs], -1))
+
+    def expected(self, models: Sequence[GaussianProcess], points: Tensor) -> Tensor:
+        """How good models of all outcomes expect points to be; as bad as the worst where a limit is expected to be
+        broken.  (m, d) -> (Q, m, W)"""
+        limits = self.fit.limits_of(models)
+        kept = kept_by([one.model.means(points) for one in limits], limits)
+        found = self.of([models[j].means(points) for j in self.fit.wanted])
+        return torch.stack([judged(one, kept) for one in found.unbind(-1)], -1)
 
 
 def prospects_of(known: Knowledge) -> Prospects:
     """What going on is expected to gain: by the next experiments, by a look-up, by a repeat."""
     fit, choices, seed, gaps = known.modelled(), Choices(known.space), known.seed_of_all_rows, draws_of_gaps(known)
-    scale = Scale(fit, known.objectives)
+    scale = Scale(fit, known.wanted)
     points, _ = next_points(known, max(HORIZONS), choices)
-    best = recommended(fit, trade_offs(len(known.objectives))[-1], seed=seed)
+    best = recommended(fit, trade_offs(len(known.wanted))[-1], seed=seed)
     *places, best = torch.from_numpy(known.typical(choices.places(torch.stack([*points, best])).numpy()))
     gains = expected_gains(scale, places, seed)
     words = {name: not isinstance(p, Real | Integer) for name, p in fit.table.space.parameters.items()}
@@ -146,19 +161,19 @@ def expected_gains(scale: Scale, places: Sequence[Tensor], seed: int) -> Array:
             luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
             spread = (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)
             drawn.append(joint.mean + spread)  # (S, Q, k)
-        before = scale.of(_expected_of_rows(fit)).amax(1)  # (Q, W)
+        before = _expected_of_rows(scale).amax(1)  # (Q, W)
         found = (scale.of(drawn) - before.unsqueeze(1)).clamp_min(0)  # (S, Q, k, W)
-    if fit.outlook.success is not None:
-        found = found * fit.outlook.success.log_chance(points).exp().mean(0)[:, None]
+        chance = fit.outlook.chance(fit.outlook.places(points))
+    if chance is not None:
+        found = found * chance[:, None]
     gains: Array = found.cummax(-2).values.mean((0, 1, 3)).numpy()
     return gains
 
 
-def _expected_of_rows(fit: Fit) -> list[Tensor]:
-    """What each world expects of the outcomes of its rows, on the model's scale.  J times (Q, r)"""
-    if len(fit.models) == 1:
-        return [fit.models[0].fitted_now()]
-    return [model.means(fit.measured) for model in fit.models]
+def _expected_of_rows(scale: Scale) -> Tensor:
+    """How good each world expects its rows to be.  (Q, r, W)"""
+    fit = scale.fit
+    return scale.of([fit.models[0].fitted_now()]) if len(fit.models) == 1 else scale.expected(fit.models, fit.measured)
 
 
 def gains_of_looking_up(
@@ -175,7 +190,7 @@ def gains_of_looking_up(
     found = []
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         with torch.no_grad():
-            found.append(scale.of([model.means(points) for model in fit.models_of(draws.select(some))]))
+            found.append(scale.expected(fit.models_of(draws.select(some)), points))
     merits = torch.cat(found).numpy()  # (M, m, W)
     best, flat = merits.mean(0).max(0), merits.reshape(len(merits), -1)
 
@@ -192,7 +207,7 @@ def gains_of_repeating(scale: Scale, points: Tensor, seed: int) -> Array:
     rng = torch.Generator().manual_seed(seed)
     means, moved = [], []
     with torch.no_grad():
-        for model in scale.fit.models:
+        for model in scale.fit.outlook.models:
             joint = model.posterior(points).distribution
             covariance, noise = joint.covariance_matrix.mean(0), model.noise.exp().mean()  # (m, m)
             # column r: how far a repeat of r may move each point
@@ -223,7 +238,7 @@ def best_complete_rows(scale: Scale) -> Tensor:
     rows = known if worlds.rows is None else worlds.rows[known]
     complete = ~fit.table.gaps.any(-1)[rows]
     with torch.no_grad():
-        merits = scale.of(_expected_of_rows(fit)).mean(0)  # (r, W)
+        merits = _expected_of_rows(scale).mean(0)  # (r, W)
     merits = torch.where(complete[:, None], merits, -torch.inf)
     if len(merits) == 0 or not complete.any():
         return rows[:0]

@@ -18,7 +18,7 @@ from bomi.model.execution import Execution
 from bomi.search import acquisition, candidates
 from bomi.search.candidates import Score
 from bomi.search.choices import Choices
-from bomi.search.outlook import Outlook
+from bomi.search.outlook import Outlook, judged, kept_by
 from bomi.space.numbers import plain_number
 
 TRADE_OFFS = 9  # at least, recommended where there are several outcomes
@@ -129,20 +129,25 @@ def _relative_merits(outlook: Outlook, points: Tensor, risk: Risk = EXPECTED) ->
 def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
     """What each of many worlds expects of the best of each outcome, in its own unit; None of too few.  J times (M,)
 
-    The best is sought among every world's best rows and the recommended setting.
+    The best is sought among every world's best rows and the recommended setting, where a world expects limits to be
+    kept.
     """
     draws = fit.draws
     if len(draws.inputs) < FEWEST_DRAWS:
         return None
-    even = torch.ones(len(fit.table.outcomes), dtype=torch.float64)
+    even = torch.ones(len(fit.wanted), dtype=torch.float64)
     best = recommended(fit, even, NOMINAL, seed=seed)[None]
     points = torch.cat([fit.good_rows, fit.choosing(Choices(fit.table.space)).places(best).flat[0]])
-    found: list[list[Tensor]] = [[] for _ in fit.aims]
+    found: dict[int, list[Tensor]] = {j: [] for j in fit.wanted}
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
-        for j, (model, aim) in enumerate(zip(fit.models_of(draws.select(some)), fit.aims, strict=True)):
-            with torch.no_grad():
-                merits = acquisition.merit(model.means(points), aim).amax(-1)
-            # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
-            told = fit.transforms[j].to_outcomes(merits if aim is None else aim - merits)
-            found[j].append(told.clamp(*fit.table.ranges[j]))
-    return [torch.cat(parts) for parts in found]
+        models = fit.models_of(draws.select(some))
+        with torch.no_grad():
+            limits = fit.limits_of(models)
+            kept = kept_by([one.model.means(points) for one in limits], limits)
+            for j, parts in found.items():
+                aim = fit.aims[j]
+                merits = judged(acquisition.merit(models[j].means(points), aim), kept).amax(-1)
+                # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
+                told = fit.transforms[j].to_outcomes(merits if aim is None else aim - merits)
+                parts.append(told.clamp(*fit.table.ranges[j]))
+    return [torch.cat(parts) for parts in found.values()]

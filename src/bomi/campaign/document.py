@@ -9,7 +9,7 @@ from typing import Any
 
 from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.writing import toml_value
-from bomi.data.objectives import GOALS, MAXIMIZE, TARGET, Objective
+from bomi.data.objectives import GOALS, MAXIMIZE, WITH_VALUE, Objective
 from bomi.data.settings import read_names
 from bomi.errors import MethodError, Place, SpaceError, TableError
 from bomi.names import check_method
@@ -171,9 +171,9 @@ def _objective(section: _Section, kind: str, name: str | None = None) -> Iterato
     name = section.text("name") if name is None else name
     goal, unit = section.text("goal", MAXIMIZE, GOALS), section.text("unit", "")
     target = section.keys.get("target")
-    if (goal == TARGET) != _is_number(target):
+    if (goal in WITH_VALUE) != _is_number(target):
         section.fault(
-            'goal = "target" and target = a number go together, '
+            'goal = "target" or "limit" and target = a number go together, '
             f"but got goal = {toml_value(goal)} and target = {_shown(target)}",
             "target",
         )

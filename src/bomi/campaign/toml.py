@@ -15,7 +15,7 @@ from bomi.campaign.document import OUT_OF_BOUNDS, meaning
 from bomi.campaign.faults import CampaignError, Fault
 from bomi.campaign.sheet import is_formula
 from bomi.campaign.writing import campaign_text
-from bomi.data.objectives import Objective, check_names
+from bomi.data.objectives import Objective, check_objectives
 from bomi.errors import FileError, Place, SpaceError
 from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Conditions, Ordinal, Space, cells
 
@@ -49,7 +49,7 @@ class Campaign:
             known = " or ".join(map(repr, OUT_OF_BOUNDS))
             yield Fault(f"out_of_bounds must be {known}, but got {self.out_of_bounds!r}", (("out_of_bounds",),))
         try:
-            check_names(self.objectives, (*self.space.names, *self.space.conditions.columns, *TAKEN), RESERVED)
+            check_objectives(self.objectives, (*self.space.names, *self.space.conditions.columns, *TAKEN), RESERVED)
         except SpaceError as error:
             yield Fault(str(error), tuple(self._in_the_file(place) for place in error.places))
         for place, text in self._texts():
@@ -77,7 +77,8 @@ class Campaign:
 
     def _in_the_file(self, place: Place) -> Place:
         """The section of a single outcome has no name."""
-        return ("objective", "name") if place[0] == "objectives" and len(self.objectives) == 1 else place
+        single = place[0] == "objectives" and len(self.objectives) == 1
+        return ("objective", *(place[2:] or ("name",))) if single else place
 
     @property
     def outcomes(self) -> tuple[str, ...]:

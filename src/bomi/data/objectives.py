@@ -1,4 +1,4 @@
-"""What is wanted of an outcome: as much of it as possible, as little, or a certain value."""
+"""What is wanted of an outcome: as much of it as possible, as little, a certain value, or no more than that."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from bomi.errors import CellError, SpaceError, shown
 from bomi.space.numbers import plain_number, space_number
 
-MAXIMIZE, MINIMIZE, TARGET = GOALS = ("maximize", "minimize", "target")
+MAXIMIZE, MINIMIZE, TARGET, LIMIT = GOALS = ("maximize", "minimize", "target", "limit")
+WITH_VALUE = (TARGET, LIMIT)
 ERROR = ".sd"  # what follows the name of an outcome in that of the column with its known standard errors
 
 
@@ -19,8 +20,8 @@ class Objective:
 
     Args:
         name: As its column in a table.
-        goal: "maximize", "minimize" or "target".
-        target: The value wanted, where the goal is one.
+        goal: "maximize", "minimize", "target", or "limit" where the outcome only has to stay at or below a value.
+        target: The value wanted, where the goal is one, or the limit.
         unit: As people write it.
         range: Between which values it lies by its nature: (0, 100) for a yield in per cent, (0, inf) for a weight.
         cost: What an experiment costs, in the outcome's unit: the gain that makes it just worth while.
@@ -38,15 +39,17 @@ class Objective:
             raise SpaceError(f"an objective needs a name, but got {shown(self.name)}", ("name",))
         if not isinstance(self.goal, str) or self.goal not in GOALS:
             raise SpaceError(
-                f"goal must be 'maximize', 'minimize' or ('target', value), but got {shown(self.goal)}", ("goal",)
+                "goal must be 'maximize', 'minimize', ('target', value) or ('limit', value), "
+                f"but got {shown(self.goal)}",
+                ("goal",),
             )
         try:
             target = None if self.target is None else plain_number(self.target)
         except CellError:
             target = None
-        if (self.goal == TARGET) != (target is not None) or (self.target is not None and target is None):
+        if (self.goal in WITH_VALUE) != (target is not None) or (self.target is not None and target is None):
             raise SpaceError(
-                f"a target goes with the goal 'target' and is a finite number, as in ('target', 7.0); "
+                f"a target goes with the goal 'target' or 'limit' and is a finite number, as in ('target', 7.0); "
                 f"objective {self.name!r} got the goal {self.goal!r} and the target {shown(self.target)}",
                 ("target",),
             )
@@ -94,13 +97,21 @@ class Objective:
         low, high = sorted(self.sign * end for end in self.bounds)
         return low, high
 
+    @property
+    def limited(self) -> bool:
+        """Whether it only has to stay at or below a value."""
+        return self.goal == LIMIT
+
     def merit(self, outcome: float) -> float:
-        """How good an outcome is, larger is better: the outcome, its negative, or that of its distance to the target.
+        """How good an outcome is, larger is better: the outcome, its negative, or that of its distance to the target or
+        beyond the limit.
 
         >>> Objective("pH", "target", 7.0).merit(6.5)
         -0.5
         """
-        return self.sign * outcome if self.target is None else -abs(outcome - self.target)
+        if self.target is None:
+            return self.sign * outcome
+        return min(self.target - outcome, 0.0) if self.limited else -abs(outcome - self.target)
 
     @property
     def wish(self) -> str:
@@ -109,15 +120,18 @@ class Objective:
         >>> Objective("pH", "target", 7.0).wish
         'pH near 7'
         """
-        return f"{self.goal} {self.name}" if self.target is None else f"{self.name} near {self.target:g}"
+        if self.target is None:
+            return f"{self.goal} {self.name}"
+        return f"{self.name} {'at most' if self.limited else 'near'} {self.target:g}"
 
 
 def objective_of(name: str, goal: object = MAXIMIZE, unit: str = "") -> Objective:
-    """An outcome with a goal as users write it: "maximize", "minimize" or ("target", 7.0); or an `Objective`."""
+    """An outcome with a goal as users write it: "maximize", "minimize", ("target", 7.0) or ("limit", 7.0); or an
+    `Objective`."""
     if isinstance(goal, Objective):
         return replace(goal, name=name)
-    if isinstance(goal, tuple | list) and len(goal) == 2 and isinstance(goal[0], str) and goal[0] == TARGET:
-        return Objective(name, TARGET, goal[1], unit)
+    if isinstance(goal, tuple | list) and len(goal) == 2 and isinstance(goal[0], str) and goal[0] in WITH_VALUE:
+        return Objective(name, goal[0], goal[1], unit)
     return Objective(name, goal, None, unit)  # type: ignore[arg-type]  # it checks itself
 
 
@@ -141,8 +155,23 @@ def read_objectives(objective: str | Mapping[str, object], goal: object = None) 
     return (objective_of(objective, MAXIMIZE if goal is None else goal),)
 
 
-def check_names(objectives: Sequence[Objective], taken: Sequence[str], reserved: str) -> None:
-    """Refuse outcomes called like a parameter, like each other, or like a column with a meaning of its own."""
+def wanted(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+    """Those that are to be good; the others only have to keep their limits."""
+    return tuple(objective for objective in objectives if not objective.limited)
+
+
+def keeps_limits(objectives: Sequence[Objective], outcomes: Mapping[str, float]) -> bool:
+    """Whether none of the outcomes that are known breaks its limit."""
+    return all(one.merit(outcomes[one.name]) >= 0 for one in objectives if one.limited and one.name in outcomes)
+
+
+def check_objectives(objectives: Sequence[Objective], taken: Sequence[str], reserved: str) -> None:
+    """Refuse limits alone, and outcomes called like a parameter, each other, or a column with a meaning of its own."""
+    if objectives and all(objective.limited for objective in objectives):
+        raise SpaceError(
+            "something must be wanted beside limits: maximize or minimize an outcome, or give it a target",
+            ("objectives", objectives[0].name, "goal"),
+        )
     names = [objective.name for objective in objectives]
     for name in names:
         errors = [other + ERROR for other in names]

@@ -49,7 +49,8 @@ class Table:
     stated: tuple[Stated, ...] = ()
     errors: Tensor | None = None  # like the targets: the variance of each that is known beforehand, 0 without one
     device: str = "cpu"  # where its processes are computed, if there are many rows
-    aims: tuple[float | None, ...] = (None,)  # of each outcome: the target that is wanted, if one is
+    aims: tuple[float | None, ...] = (None,)  # of each outcome: the target that is wanted, if one is, or its limit
+    limited: tuple[int, ...] = ()  # the outcomes that only have to stay at or below their aim, by place
     keys: tuple[int, ...] = ()  # of the rows in the observations
     limits: Tensor | None = None  # (2, m, n) ends between which a censored target lies, infinite for others
     groups: Tensor | None = None  # (n, p) of a gap that shares its value with others: their number; -1 for others
@@ -67,6 +68,7 @@ class Table:
         errors: Tensor | None = None,
         device: str = "cpu",
         aims: tuple[float | None, ...] = (None,),
+        limited: tuple[int, ...] = (),
         keys: Sequence[int] | None = None,
         limits: Tensor | None = None,
         bounds: tuple[Ends, ...] = (),
@@ -97,6 +99,7 @@ class Table:
             errors,
             device,
             aims,
+            limited,
             tuple(range(len(rows)) if keys is None else keys),
             limits,
             groups,

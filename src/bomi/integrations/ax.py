@@ -7,7 +7,6 @@ out in its data. The node reads it before each generation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -27,7 +26,7 @@ from ax.generation_strategy.generation_strategy import GenerationStrategy
 from ax.generation_strategy.transition_criterion import TransitionCriterion
 from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_REGISTRY
 
-from bomi.data.objectives import ERROR, MAXIMIZE, MINIMIZE, TARGET
+from bomi.data.objectives import ERROR, LIMIT, MAXIMIZE, MINIMIZE
 from bomi.data.observations import FAILED
 from bomi.data.reading import read_cell
 from bomi.errors import CellError, MethodError, SpaceError, StudyError
@@ -36,8 +35,6 @@ from bomi.methods import METHODS, Method
 from bomi.methods import method as find_method
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
-from bomi.search.criteria import LimitedImprovement
-from bomi.search.strategy import MultiStart
 from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Integer, Ordinal, Parameter, Real, Space, cells
 from bomi.space.cells import Known
 from bomi.space.linear import Linear
@@ -151,20 +148,18 @@ def record_actual(
 def optimizer_of(client: Client | Experiment, method: str | Method = DEFAULT, seed: int | None = 0) -> Optimizer:
     """An optimizer that has been told the experiment: for `best`, `gaps`, `predict` and `frame`.
 
-    The ids of its rows are the arms' names. An arm that breaks an outcome constraint is a failure here.
+    The ids of its rows are the arms' names. Outcome constraints are outcomes that must stay at or below 0.
     """
     experiment = _experiment(client)
-    return _told(experiment, experiment.lookup_data(), method, seed, limited=False)
+    return _told(experiment, experiment.lookup_data(), method, seed)
 
 
 def _experiment(client: Client | Experiment) -> Experiment:
     return client if isinstance(client, Experiment) else client._experiment
 
 
-def _told(
-    experiment: Experiment, data: Data, method: str | Method, seed: int | None, *, limited: bool = True
-) -> Optimizer:
-    """An optimizer told every trial with data, and every failure; with outcome constraints as outcomes, if limited."""
+def _told(experiment: Experiment, data: Data, method: str | Method, seed: int | None) -> Optimizer:
+    """An optimizer told every trial with data, and every failure; outcome constraints are outcomes with a limit."""
     varied = _varied(experiment.search_space)
     columns = column_names(varied)
     space = Space(
@@ -174,16 +169,8 @@ def _told(
         raise StudyError("the experiment has no objective yet: call client.configure_optimization first")
     goals = _goals(experiment.optimization_config, (*space.names, *TAKEN))
     limits = _limits(experiment.optimization_config, (*space.names, *TAKEN, *goals))
-    chosen = find_method(method)
-    limited = limited and bool(limits) and chosen.acquisition is not None
     wanted = {name: goal for name, (goal, _) in goals.items()}
-    optimizer = Optimizer(
-        space,
-        objective={**wanted, **dict.fromkeys(limits, (TARGET, 0.0))} if limited else wanted,
-        method=replace(chosen, search=MultiStart()) if limited else chosen,
-        acquisition=LimitedImprovement(len(limits)) if limited else None,
-        seed=seed,
-    )
+    optimizer = Optimizer(space, objective={**wanted, **dict.fromkeys(limits, (LIMIT, 0.0))}, method=method, seed=seed)
     measured = {
         (int(trial), str(arm)): dict(zip(some["metric_name"], zip(some["mean"], some["sem"], strict=True), strict=True))
         for (trial, arm), some in data.df.groupby(["trial_index", "arm_name"])
@@ -191,7 +178,7 @@ def _told(
     rows = []
     for index, trial in experiment.trials.items():
         for arm in trial.arms:
-            outcomes = _outcomes(trial, arm.name, measured.get((index, arm.name), {}), goals, limits, limited)
+            outcomes = _outcomes(trial, arm.name, measured.get((index, arm.name), {}), goals, limits)
             if outcomes:
                 recorded = _cells(trial, arm, varied, columns)
                 rows.append({IDENTITY: arm.name, **dict.fromkeys(optimizer.outcomes), **outcomes, **recorded})
@@ -261,7 +248,6 @@ def _outcomes(
     measured: Mapping[str, tuple[float, float]],
     goals: Mapping[str, tuple[str, Weights]],
     limits: Mapping[str, tuple[float, Weights]],
-    limited: bool,
 ) -> dict[str, object]:
     """What came out of an arm, with standard errors where they are known; a failure if it was recorded as one."""
 
@@ -271,15 +257,14 @@ def _outcomes(
         return float(scale @ np.array(means)), float(np.sqrt(((scale * np.array(errors)) ** 2).sum()))
 
     over = {name: total(weights)[0] - bound for name, (bound, weights) in limits.items()}
-    names = (*goals, *limits) if limited else tuple(goals)
-    if arm in trial.run_metadata.get(GAVE_NOTHING, []) or (not limited and any(value > 0 for value in over.values())):
-        return dict.fromkeys(names, FAILED)
+    if arm in trial.run_metadata.get(GAVE_NOTHING, []):
+        return dict.fromkeys((*goals, *limits), FAILED)
     found: dict[str, object] = {}
     for name, (_, weights) in goals.items():
         mean, error = total(weights)
         if np.isfinite(mean):
             found |= {name: mean, **({name + ERROR: error} if np.isfinite(error) else {})}
-    return {**found, **{name: value for name, value in over.items() if limited and np.isfinite(value)}}
+    return {**found, **{name: value for name, value in over.items() if np.isfinite(value)}}
 
 
 def _cells(

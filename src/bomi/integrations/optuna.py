@@ -24,18 +24,15 @@ from optuna.samplers import BaseSampler, PartialFixedSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bomi.data.objectives import MAXIMIZE, MINIMIZE, TARGET
+from bomi.data.objectives import LIMIT, MAXIMIZE, MINIMIZE
 from bomi.data.observations import FAILED
 from bomi.data.reading import read_cell
 from bomi.errors import CellError, SpaceError, StudyError, SuggestionError
 from bomi.integrations import conditional
 from bomi.integrations.naming import column_names, free_name
 from bomi.methods import Method
-from bomi.methods import method as find_method
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
-from bomi.search.criteria import LimitedImprovement
-from bomi.search.strategy import MultiStart
 from bomi.space import IDENTITY, RESERVED, TAKEN, Categorical, Integer, Parameter, Real, Space, cells
 from bomi.space.cells import Cell, Known
 
@@ -75,8 +72,7 @@ class BomiSampler(BaseSampler):
         self._method = method
         self._constraints_func = constraints_func
         self._seed = secrets.randbits(32) if seed is None else seed
-        tried = Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # wrong ones are an error now, not in a trial
-        self._learns = tried.method.acquisition is not None
+        Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # wrong ones are an error now, not in a trial
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Clear the record of a new trial: Optuna copies that of a lost worker's trial to its repetition."""
@@ -148,14 +144,9 @@ class BomiSampler(BaseSampler):
         seed = self._seed if number is None else int(np.random.SeedSequence([self._seed, number]).generate_state(1)[0])
         trials = study.get_trials(deepcopy=False)
         objectives = _objectives(study, space.names)
-        limits = _limits(trials, (*space.names, *objectives)) if self._learns and number is not None else {}
-        optimizer = Optimizer(
-            space,
-            objective={**objectives, **dict.fromkeys(limits.values(), (TARGET, 0.0))},
-            method=replace(find_method(self._method), search=MultiStart()) if limits else self._method,
-            acquisition=LimitedImprovement(len(limits)) if limits else None,
-            seed=seed,
-        )
+        limits = _limits(trials, (*space.names, *objectives))
+        wanted = {**objectives, **dict.fromkeys(limits.values(), (LIMIT, 0.0))}
+        optimizer = Optimizer(space, objective=wanted, method=self._method, seed=seed)
         found = conditional.conditions(trials, search_space)
         if found and optimizer.method.acquisition is not None:
             named = (replace(one, name=columns[one.name], parent=columns[one.parent]) for one in found.values())

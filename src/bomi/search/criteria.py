@@ -79,7 +79,8 @@ class ExpectedImprovement:
 
     Without noise it is the expected improvement over that mean, and so it is toward a target. Of several outcomes: the
     expected gain in hypervolume over a world's front of posterior means. Where experiments have failed, times the
-    chance to succeed. Where equipment strays, what counts is the average outcome of asking.
+    chance to succeed. Where there are limits, times the chance to keep them (Gardner et al. 2014). Where equipment
+    strays, what counts is the average outcome of asking.
     """
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
@@ -89,10 +90,12 @@ class ExpectedImprovement:
         def score(points: Tensor) -> Tensor:
             places = outlook.places(points)
             gain = log_gain(places)
-            if outlook.success is None:
+            keeping, success = outlook.log_keeping(places), outlook.log_success(places)
+            if keeping is not None:  # a limit that is just broken teaches where it is: no penalty
+                gain = gain + keeping
+            if success is None:
                 return acquisition.log_mean(gain)
-            log_chance = outlook.log_chance(places)
-            return acquisition.log_mean(gain + log_chance) + acquisition.infeasibility_penalty(log_chance.exp().mean(0))
+            return acquisition.log_mean(gain + success) + acquisition.infeasibility_penalty(success.exp().mean(0))
 
         return score
 
@@ -113,36 +116,6 @@ def _log_rise(model: GaussianProcess, expected: Tensor, rows: Tensor) -> Callabl
         return acquisition.log_rise(places.mean(mean), places.mean(own), expected, others)
 
     return log_rise
-
-
-@dataclass(frozen=True)
-class LimitedImprovement(ExpectedImprovement):
-    """Expected improvement where the last outcomes must stay at or below their aims: times the chance that they do.
-
-    A world's incumbent is its best row that keeps all limits (Gardner et al. 2014); without any, its worst row.
-    """
-
-    limits: int = 1
-
-    def log_gain(self, outlook: Outlook) -> Callable[[Places], Tensor]:
-        """log (EI_q prod_j P(y_j <= aim_j)), in each world.  -> (Q, m)"""
-        split = len(outlook.models) - self.limits
-        rows = outlook.models[0].places  # (Q, r, d)
-        with torch.no_grad():
-            means = torch.stack([model.moments(rows)[0] for model in outlook.models], -1)  # (Q, r, J)
-        merits = torch.stack([acquisition.merit(means[..., j], outlook.aims[j]) for j in range(split)], -1)
-        aims = means.new_tensor([aim or 0.0 for aim in outlook.aims[split:]])
-        kept = (means[..., split:] <= aims).all(-1, keepdim=True)
-        boxes = acquisition.free_boxes(torch.where(kept, merits, merits.amin(1, keepdim=True)))
-
-        def log_gain(places: Places) -> Tensor:
-            moments = outlook.asked_moments(places)
-            gain = acquisition.log_gain(moments[:split], outlook.aims[:split], boxes)
-            for (mean, sd), aim in zip(moments[split:], aims, strict=True):
-                gain = gain + torch.special.log_ndtr((aim - mean) / sd)
-            return gain
-
-        return log_gain
 
 
 @dataclass(frozen=True)
@@ -172,9 +145,8 @@ class Botorch:
             places = outlook.places(points)
             each = torch.cat([made(part.unsqueeze(-2)) for part in places.flat.flatten(0, 1).split(_TOGETHER)])
             value = places.mean(places.by_draw(each.reshape(len(places.inputs), -1))).mean(0)
-            if outlook.success is None:
-                return value
-            return value + acquisition.infeasibility_penalty(outlook.log_chance(places).exp().mean(0))
+            chance = outlook.chance(places)
+            return value if chance is None else value + acquisition.infeasibility_penalty(chance)
 
         return score
 

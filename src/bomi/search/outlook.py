@@ -68,6 +68,17 @@ class Places:
         return own.take_along_dim(chosen, 1)[:, 0]
 
 
+class Limit(NamedTuple):
+    """An outcome that only has to stay at or below a value."""
+
+    model: GaussianProcess
+    most: float
+
+    def condition_on(self, rows: Tensor, **settings: float) -> Limit:
+        """As if the rows had been tried.  (Q, m, d)"""
+        return Limit(self.model.condition_on(rows, **settings), self.most)
+
+
 class Expected(NamedTuple):
     """What is expected of an outcome."""
 
@@ -78,7 +89,11 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Outlook:
-    """The models of all outcomes on common worlds. Larger is better, except for an outcome with an aim."""
+    """The models of all outcomes on common worlds. Larger is better, except for an outcome with an aim.
+
+    Outcomes that only have to keep a limit are beside them: what was tried and is expected to break one counts as the
+    worst, and points are weighed by the chance to keep them all.
+    """
 
     models: tuple[GaussianProcess, ...]
     aims: tuple[float | None, ...]
@@ -88,18 +103,25 @@ class Outlook:
     execution: Execution | None = None  # None where points are done as asked
     draws: Tensor | None = None  # (D, d) of values that nobody knows when choosing; None where all are known
     rows: Tensor | None = None  # (Q, r, d) where what was tried is; None where that was never done
+    limits: tuple[Limit, ...] = ()  # what is to be kept beside
 
     @classmethod
     def of(
-        cls, models: Sequence[GaussianProcess], aims: Sequence[float | None], rows: Tensor, success: Success | None
+        cls,
+        models: Sequence[GaussianProcess],
+        aims: Sequence[float | None],
+        rows: Tensor,
+        success: Success | None,
+        limits: Sequence[Limit] = (),
     ) -> Outlook:
         """With what the models expect at the rows tried.  rows: (Q, r, d)"""
         tried = [
             # A single outcome is known at all of its rows: nothing to compute.
-            model.fitted_now() if len(models) == 1 else model.means(rows)
+            model.fitted_now() if len(models) == 1 and not limits else model.means(rows)
             for model in models
         ]
-        return cls(tuple(models), tuple(aims), _merits(tried, aims), success, rows=rows)
+        merits = _merits(tried, aims, kept_by([one.model.means(rows) for one in limits], limits))
+        return cls(tuple(models), tuple(aims), merits, success, rows=rows, limits=tuple(limits))
 
     def choosing(self, choices: Choices, rows: Tensor, draws: Tensor) -> Outlook:
         """Where points are what there is to choose; what was tried is what it would give today.
@@ -112,8 +134,10 @@ class Outlook:
         some = draws if choices.unknown else draws[:1]
         today = choices.today(rows).unsqueeze(1)  # (Q, 1, r, d)
         today = torch.where(today.isnan(), some[:, None], today).expand(-1, len(some), -1, -1)  # (Q, D, r, d)
-        means = [model.means(today.flatten(1, 2)) for model in self.models]
-        tried = _merits(means, self.aims).unflatten(1, today.shape[1:3])  # (Q, D, r, J)
+        there = today.flatten(1, 2)
+        kept = kept_by([one.model.means(there) for one in self.limits], self.limits)
+        tried = _merits([model.means(there) for model in self.models], self.aims, kept)
+        tried = tried.unflatten(1, today.shape[1:3])  # (Q, D, r, J)
         if len(some) > 1:
             front = torch.stack([acquisition.undominated(world) for world in tried.mean(1)])  # (Q, r)
             tried = torch.where(front[:, None, :, None], tried, tried.amin(2, keepdim=True))
@@ -137,10 +161,13 @@ class Outlook:
         """Mean of the average outcome over what is done.  J times (Q D, m)"""
         return [places.mean(places.by_draw(model.means(places.flat))) for model in self.models]
 
+    def kept(self, places: Places) -> Tensor | None:
+        """Whether all limits are expected to be kept, in each world; None without any.  (Q D, m) bool"""
+        return kept_by([places.mean(places.by_draw(one.model.means(places.flat))) for one in self.limits], self.limits)
+
     def moments(self, places: Places) -> list[tuple[Tensor, Tensor]]:
         """Mean and standard deviation of each outcome in each world.  J times (Q D, B m), (Q D, B m)"""
-        each = (model.moments(places.flat) for model in self.models)
-        return [(places.by_draw(mean), places.by_draw(variance.sqrt())) for mean, variance in each]
+        return [_moments(model, places) for model in self.models]
 
     def asked_moments(self, places: Places) -> list[tuple[Tensor, Tensor]]:
         """Mean and standard deviation of the average outcome over what is done.  J times (Q D, m), (Q D, m)
@@ -161,7 +188,7 @@ class Outlook:
     def leaders(self) -> tuple[Tensor, Tensor] | None:
         """The best of what was tried in each world: what is expected of it, and where it is; None where what is best is
         not the largest mean of a single outcome, or depends on the draw.  -> (Q, k), (Q, k, d)"""
-        if self.rows is None or self.aims != (None,) or self.draws is not None:
+        if self.rows is None or self.aims != (None,) or self.limits or self.draws is not None:
             return None
         tried, best = self.tried[..., 0].topk(min(LEADERS, self.tried.shape[1]))
         return tried, self.rows.take_along_dim(best.unsqueeze(-1), 1)
@@ -173,36 +200,52 @@ class Outlook:
             return asked
         with torch.no_grad():
             places = asked.places(requests)
-            means = asked.means(places)
-        return replace(asked, tried=_merits(means, self.aims), rows=places.likeliest(len(self.models[0].inputs)))
+            tried = _merits(asked.means(places), self.aims, asked.kept(places))
+        return replace(asked, tried=tried, rows=places.likeliest(len(self.models[0].inputs)))
 
-    def log_chance(self, places: Places) -> Tensor:
-        """log of the chance to succeed, in each world.  (Q D, m)"""
-        assert self.success is not None
-        chance = places.by_draw(self.success.log_chance(places.flat))
-        return chance if places.weights.shape[1] == 1 else places.mean(chance.exp()).clamp_min(1e-300).log()
+    def log_success(self, places: Places) -> Tensor | None:
+        """log of the chance not to fail, in each world; None where nothing has failed.  (Q D, m)"""
+        return None if self.success is None else _log_mean(places, places.by_draw(self.success.log_chance(places.flat)))
+
+    def log_keeping(self, places: Places) -> Tensor | None:
+        """log of the chance to keep all limits, in each world; None without any.  (Q D, m)"""
+        if not self.limits:
+            return None
+        moments = [_moments(one.model, places) for one in self.limits]
+        each = [
+            torch.special.log_ndtr((one.most - mean) / sd) for one, (mean, sd) in zip(self.limits, moments, strict=True)
+        ]
+        return _log_mean(places, torch.stack(each).sum(0))  # independent, given a world
+
+    def chance(self, places: Places) -> Tensor | None:
+        """The chance not to fail and to keep all limits, over all worlds; None where it is 1.  (m,)"""
+        parts = [one for one in (self.log_success(places), self.log_keeping(places)) if one is not None]
+        return torch.stack(parts).sum(0).exp().mean(0) if parts else None
 
     def worlds(self) -> list[Outlook]:
         """Each of the Q worlds alone, with a part of the draws, as if everything were done as asked."""
         models = list(zip(*(model.worlds() for model in self.models), strict=True))
         success = [None] * len(models) if self.success is None else self.success.worlds()
+        limits = [one.model.worlds() for one in self.limits]
         tried = self.tried.unflatten(0, (len(models), -1))  # (Q, D, r, J)
         found = []
         for q, (own, chance) in enumerate(zip(models, success, strict=True)):
             part = torch.arange(tried.shape[1])[q % tried.shape[1] :: max(len(models), tried.shape[1] // FEW)]
             draws = None if self.draws is None else self.draws[part]
             rows = None if self.rows is None else self.rows[q : q + 1]
+            kept = tuple(Limit(worlds[q], one.most) for worlds, one in zip(limits, self.limits, strict=True))
             alone = replace(
-                self, models=own, tried=tried[q, part], success=chance, execution=None, draws=draws, rows=rows
-            )
+                self, models=own, tried=tried[q, part], success=chance, execution=None, draws=draws, rows=rows,
+                limits=kept,
+            )  # fmt: skip
             found.append(alone)
         return found
 
     def weigh(self, score: Tensor, places: Places, worst: Tensor | float) -> Tensor:
-        """p score + (1 - p) worst, with p the chance to succeed; unlikely points last.  (m,) -> (m,)"""
-        if self.success is None:
+        """p score + (1 - p) worst, with p the chance to succeed and keep limits; unlikely points last.  (m,) -> (m,)"""
+        chance = self.chance(places)
+        if chance is None:
             return score
-        chance = self.log_chance(places).exp().mean(0)
         return chance * score + (1 - chance) * worst + acquisition.infeasibility_penalty(chance)
 
     def condition_on(self, points: Tensor) -> Outlook:
@@ -210,19 +253,23 @@ class Outlook:
         each world takes what is likeliest, in a draw of its own.  (m, r), or in the whole cube (Q, m, d)"""
         with torch.no_grad():
             places = self.places(points)
-            expected = self.means(places)
+            expected, kept = _merits(self.means(places), self.aims), self.kept(places)
+        if kept is not None:
+            expected = torch.where(kept.unsqueeze(-1), expected, self.tried.amin(1, keepdim=True))
         own = places.likeliest(len(self.models[0].inputs))
         return replace(
             self,
             models=tuple(model.condition_on(own) for model in self.models),
-            tried=torch.cat([self.tried, _merits(expected, self.aims)], 1),
+            limits=tuple(one.condition_on(own) for one in self.limits),
+            tried=torch.cat([self.tried, expected], 1),
             rows=None if self.rows is None else torch.cat([self.rows, own], 1),
         )
 
-    def expected(self, places: Places) -> list[Expected]:
-        """What all worlds together expect of each point, by the law of total variance; of each outcome."""
+    def expected(self, places: Places, models: Sequence[GaussianProcess] | None = None) -> list[Expected]:
+        """What all worlds together expect of each point, by the law of total variance; of each outcome that is wanted,
+        or of each model."""
         found = []
-        for mean, sd in self.moments(places):
+        for mean, sd in (_moments(model, places) for model in models or self.models):
             weights, each = places.split(mean)
             means = (weights * each).sum(1)  # (Q D, m)
             within = (weights * (each - means.unsqueeze(1)).square()).sum(1).mean(0)
@@ -263,6 +310,29 @@ class Outlook:
         return found
 
 
-def _merits(means: Sequence[Tensor], aims: Sequence[float | None]) -> Tensor:
-    """J times (Q, r) -> (Q, r, J)"""
-    return torch.stack([acquisition.merit(mean, aim) for mean, aim in zip(means, aims, strict=True)], -1)
+def _moments(model: GaussianProcess, places: Places) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation in each world.  (Q D, B m), (Q D, B m)"""
+    mean, variance = model.moments(places.flat)
+    return places.by_draw(mean), places.by_draw(variance.sqrt())
+
+
+def _log_mean(places: Places, logs: Tensor) -> Tensor:
+    """log of the mean over what is done.  (Q D, B m) -> (Q D, m)"""
+    return logs if places.weights.shape[1] == 1 else places.mean(logs.exp()).clamp_min(1e-300).log()
+
+
+def kept_by(means: Sequence[Tensor], limits: Sequence[Limit]) -> Tensor | None:
+    """Whether expected outcomes keep all limits; None without any.  L times (Q, r) -> (Q, r) bool"""
+    each = [mean <= one.most for mean, one in zip(means, limits, strict=True)]
+    return torch.stack(each).all(0) if each else None
+
+
+def judged(merits: Tensor, kept: Tensor | None) -> Tensor:
+    """Merits, where a limit is broken the worst of all.  (Q, r), (Q, r) bool"""
+    return merits if kept is None else torch.where(kept, merits, merits.amin(1, keepdim=True))
+
+
+def _merits(means: Sequence[Tensor], aims: Sequence[float | None], kept: Tensor | None = None) -> Tensor:
+    """J times (Q, r), (Q, r) bool -> (Q, r, J)"""
+    each = [judged(acquisition.merit(mean, aim), kept) for mean, aim in zip(means, aims, strict=True)]
+    return torch.stack(each, -1)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bomi.campaign import Experiments
-from bomi.data.objectives import Objective
+from bomi.data.objectives import Objective, keeps_limits
 from bomi.data.observations import Row
 from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Cell, Interval, Known, Normal
@@ -45,11 +45,13 @@ def layout(**more: Any) -> dict[str, Any]:
 
 
 def outcomes(experiments: Experiments, objective: Objective) -> dict[str, Any]:
-    """One outcome of every row in its order, with the best so far; rows with a gap are hollow."""
+    """One outcome of every row in its order, with the best so far that keeps all limits, or its own limit; rows with a
+    gap are hollow."""
     rows = [(n, r, r.outcomes[objective.name]) for n, r in _numbered(experiments) if objective.name in r.outcomes]
-    best: list[float] = []
-    for _, _, y in rows:
-        best.append(y if not best or objective.merit(y) > objective.merit(best[-1]) else best[-1])
+    best: list[float | None] = []
+    for _, row, y in rows:
+        before, kept = best[-1] if best else None, keeps_limits(experiments.campaign.objectives, row.outcomes)
+        best.append(y if kept and (before is None or objective.merit(y) > objective.merit(before)) else before)
     places = list(range(1, len(rows) + 1))
     points = []
     for complete, title in ((True, "every input known"), (False, "some input missing")):
@@ -69,9 +71,9 @@ def outcomes(experiments: Experiments, objective: Objective) -> dict[str, Any]:
     line = {
         "type": "scatter",
         "mode": "lines",
-        "name": "best so far",
+        "name": "limit" if objective.limited else "best so far",
         "x": places,
-        "y": best,
+        "y": [objective.target] * len(rows) if objective.limited else best,
         "line": {"shape": "hv", "color": VERMILION, "width": 2},
         "hoverinfo": "skip",
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
-from bomi.data.objectives import Objective
+from bomi.data.objectives import Objective, wanted
 from bomi.results import by_name
 from bomi.space.cells import Cell, Known
 from bomi.web import figures, saved_figures, theme
@@ -69,7 +69,7 @@ class ProgressView(View):
         for one in found.validations.values():
             if one.doubt:
                 theme.note(theme.sentence(one.doubt), icon="help_outline")
-        if len(outcomes) == 1:
+        if len(wanted(experiments.campaign.objectives)) == 1:
             self.best(found.recommended[0])
         else:
             self.trade_offs(found.recommended)
@@ -95,7 +95,8 @@ class ProgressView(View):
         with theme.block("pair"):
             with theme.sheet():
                 theme.heading("Best so far")
-                ui.label(theme.seen(campaign, best.seen)[0][1]).classes("big")
+                for _, text in theme.seen(campaign, best.seen):
+                    ui.label(text).classes("big")
                 ui.label(self.called(one)).classes("soft small")
                 theme.facts(self.settings(one.recorded))
             with theme.sheet():
@@ -142,7 +143,8 @@ class ProgressView(View):
                 "these in every outcome."
             ).classes("soft small")
             predictions = [by_name(one.best.predicted, campaign.outcomes) for one in choices if one.best.predicted]
-            pair = campaign.objectives[0], campaign.objectives[1]
+            first, second = wanted(campaign.objectives)[:2]
+            pair = first, second
             named = f"{pair[1].name} against {pair[0].name}, with the best trade-offs"
             theme.export(theme.plot(figures.front(self.experiments, pair, predictions), 340, named), "trade-offs")
             with theme.block("scroll"), ui.element("table").classes("rows"):

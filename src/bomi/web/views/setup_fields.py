@@ -8,6 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from bomi.campaign.document import TYPES, constraint_of
+from bomi.data.objectives import WITH_VALUE
 from bomi.errors import BomiError
 from bomi.web import theme
 from bomi.web.desk import Session
@@ -15,7 +16,9 @@ from bomi.web.views.setup_form import Form, constraint_document, is_numeric, is_
 from bomi.web.views.typed import keep
 
 KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
-GOALS = {"maximize": "maximize", "minimize": "minimize", "target": "reach a value"}
+GOALS = {
+    "maximize": "maximize", "minimize": "minimize", "target": "reach a value", "limit": "stay at or below a value",
+}  # fmt: skip
 WHAT = {"terms": "a weighted sum", "product": "a product of powers", "nonzero": "how many are not 0"}
 TOTALS = {"terms": "Their sum", "product": "Their product", "nonzero": "Their number"}
 LIMITS = {"max": "is at most", "min": "is at least", "equals": "is exactly", "both": "is between"}
@@ -110,7 +113,7 @@ class OutcomePart(Part):
         with self.line(name):
             self.input("name", "Column of the outcome", suggest=True).classes("name")
             self.select("goal", "Goal", GOALS)
-            self.input("target", "Value wanted")
+            self.input("target", "Value")
             self.input("unit", "Unit")
             self.input("low", "Never below")
             self.input("high", "Never above")
@@ -120,8 +123,8 @@ class OutcomePart(Part):
         return self
 
     def fit(self) -> None:
-        """A value is asked for only where one is wanted."""
-        self.fields["target"].set_visibility(self.texts["goal"] == "target")
+        """A value is asked for only where one is wanted, or is the limit."""
+        self.fields["target"].set_visibility(self.texts["goal"] in WITH_VALUE)
 
 
 class ParameterPart(Part):

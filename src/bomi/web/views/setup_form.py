@@ -24,6 +24,7 @@ from bomi.campaign import guess
 from bomi.campaign.document import KINDS
 from bomi.campaign.snapshot import Snapshot
 from bomi.campaign.toml import read_document
+from bomi.data.objectives import WITH_VALUE
 from bomi.errors import BomiError, Place
 from bomi.space import cells
 
@@ -235,7 +236,7 @@ def _outcome(one: Mapping[str, str], before: Mapping[str, Any]) -> dict[str, Any
     spec = before.get(one.get("was", ""))
     kept = {key: value for key, value in spec.items() if key not in _OF_OUTCOME} if isinstance(spec, Mapping) else {}
     made: dict[str, Any] = {"goal": one["goal"], **kept}
-    if one["goal"] == "target":
+    if one["goal"] in WITH_VALUE:
         made["target"] = number(one["target"])
     low, high = (one.get(key, "").strip() for key in ("low", "high"))
     if low or high:
