@@ -82,7 +82,7 @@ def test_nothing_is_gained_beyond_a_limit(disc):
 
 def test_a_front_is_one_of_outcomes_that_are_wanted():
     two = bomi.Optimizer({"x": (0, 1), "z": (0, 1)}, objective={**DISC, "height": "minimize"}, seed=0)
-    for x, z in np.random.default_rng(0).random((16, 2)):
+    for x, z in np.random.default_rng(0).random((10, 2)):
         two.tell({"x": x, "z": z}, {**outcome(x, z), "height": z})
     front = two.best()
     assert len(front) > 2
@@ -92,7 +92,10 @@ def test_a_front_is_one_of_outcomes_that_are_wanted():
 
 def test_a_figure_shows_the_limit_and_the_best_row_that_keeps_it(disc):
     over_time, limit = plots.outcomes(disc).axes
-    assert [axes.get_title(loc="left") for axes in (over_time, limit)] == ["y over time, to maximize", "c over time, limit 1"]
+    assert [axes.get_title(loc="left") for axes in (over_time, limit)] == [
+        "y over time, to maximize",
+        "c over time, limit 1",
+    ]
     (best,) = (line for line in over_time.get_lines() if line.get_label() == "best so far")
     assert np.nanmax(best.get_ydata()) == disc.best().seen["y"]
 

@@ -46,13 +46,14 @@ parameters = st.one_of(reals, logs, integers, categories.map(Categorical))
 @given(
     st.dictionaries(names, parameters, min_size=1, max_size=4),
     names,
-    st.sampled_from(["maximize", "minimize", "target"]),
+    st.sampled_from(["maximize", "minimize", "target", "limit"]),
 )
 def test_any_campaign_written_reads_back(tmp_path_factory, parameters, objective, goal):
     if objective in parameters:
         return
-    wanted = Objective(objective, goal, 7.5 if goal == "target" else None, "MPa")
-    campaign = Campaign(Space(parameters), (wanted,), "drop", "keep")
+    wanted = Objective(objective, goal, 7.5 if goal in ("target", "limit") else None, "MPa")
+    beside = (Objective(objective + "!"),) if wanted.limited else ()
+    campaign = Campaign(Space(parameters), (wanted, *beside), "drop", "keep")
     path = tmp_path_factory.getbasetemp() / "written.toml"
     path.write_text(campaign.text(), encoding="utf-8")
     assert Campaign.read(path) == campaign
@@ -65,11 +66,11 @@ def test_any_campaign_written_reads_back(tmp_path_factory, parameters, objective
         ('name = "strength"', "", r"\[objective\] needs name"),
         ('name = "strength"', "name = 3", "name must be a text in quotes, but got 3"),
         ('name = "strength"', 'name = "time"', "a name of its own, that no parameter or column has, but got 'time'"),
-        ('name = "strength"', 'name = "strength"\ngoal = "max"', '"maximize" or "minimize" or "target", but got "max"'),
+        ('name = "strength"', 'name = "strength"\ngoal = "max"', '"minimize" or "target" or "limit", but got "max"'),
         (
             'name = "strength"',
             'name = "strength"\ngoal = "target"',
-            'goal = "target" and target = a number go together',
+            'goal = "target" or "limit" and target = a number go together',
         ),
         ('name = "strength"', 'name = "strength"\ntarget = 7', "go together, but got goal = .maximize. and target = 7"),
         ('name = "strength"', 'name = "strength"\n[objectives.cost]\ngoal = "minimize"', r"both \[objective\] and"),

@@ -93,6 +93,7 @@ def test_constraints_that_cannot_be_kept_together_are_all_at_fault_and_no_other(
         ({"objective": {"name": "a"}}, ("objective", ("objective", "name"))),
         ({"objective": {"name": " y"}}, ("objective", ("objective", "name"))),
         ({"objective": {"name": "y", "goal": "target"}}, ("objective", ("objective", "target"))),
+        ({"objective": {"name": "y", "goal": "limit", "target": 1}}, ("objective", ("objective", "goal"))),
         ({"method": {"name": "meen"}}, ("method", ("method", "name"))),
         ({"out_of_bounds": "no"}, ("", ("out_of_bounds",))),
         ({"objectiv": {}}, ("", ("objectiv",))),

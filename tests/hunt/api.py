@@ -139,7 +139,10 @@ def optimizer(rng: np.random.Generator, log: list[str]) -> Optimizer:
     method = pick(rng, QUICK) if rng.random() < 0.9 else pick(rng, SLOW)
     options: dict[str, Any] = {"method": method, "seed": int(rng.integers(100))}
     if rng.random() < 0.3:
-        options["objective"] = {"y": pick(rng, ["maximize", ("target", 1.0)]), "z": "minimize"}
+        options["objective"] = {
+            "y": pick(rng, ["maximize", ("target", 1.0)]),
+            "z": pick(rng, ["minimize", ("limit", 0.5)]),
+        }
     else:
         options["goal"] = pick(rng, ["maximize", "minimize", ("target", 1.0), None])
     if rng.random() < 0.1:

@@ -51,8 +51,8 @@ KEYS = (
     "method", "seed", "exclude", "missing", "descriptors",
 )  # fmt: skip
 WORDS = (
-    "maximize", "minimize", "target", "log", "linear", "integer", "real", "ordinal", "zero", "maybe", "unknown", "x",
-    "y", "strength", "oil", "posterior", "random",
+    "maximize", "minimize", "target", "limit", "log", "linear", "integer", "real", "ordinal", "zero", "maybe",
+    "unknown", "x", "y", "strength", "oil", "posterior", "random",
 )  # fmt: skip
 COMMANDS = (
     "check", "suggest", "gaps", "best", "predict", "trust", "prospects", "runsheet", "withdraw", "equipment", "init",

@@ -62,6 +62,9 @@ def test_a_form_says_the_document_that_it_was_made_from():
     assert document_of(form_of(document()), document()) == document()
     single = {"objective": {"name": "y", "goal": "maximize"}, "parameters": {"a": {"range": [0, 1]}}}
     assert document_of(form_of(single), single) == {**single, "constraints": [], "out_of_bounds": "error"}
+    limited = {"objectives": {"y": {"goal": "maximize"}, "c": {"goal": "limit", "target": 3}}, **single}
+    del limited["objective"]
+    assert document_of(form_of(limited), limited) == {**limited, "constraints": [], "out_of_bounds": "error"}
     by_order = {**single, "drift": {}, "constraints": [], "out_of_bounds": "error"}
     assert document_of(form_of(by_order), by_order) == by_order
 
