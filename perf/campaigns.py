@@ -21,7 +21,7 @@ from scipy.stats import rankdata
 from bomi.benchmarks.missingness import Events, HistoryGaps
 from bomi.benchmarks.mixed import MIXED
 from bomi.benchmarks.results import Results
-from bomi.benchmarks.runner import Case
+from bomi.benchmarks.sweeps import Case
 from bomi.errors import BomiError
 
 

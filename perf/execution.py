@@ -46,7 +46,7 @@ from bomi.benchmarks.runner import run as benchmark
 from bomi.data.observations import Row
 from bomi.impute.completed import Completed
 from bomi.impute.table import Table
-from bomi.model.execution import learn_execution
+from bomi.model.equipment import learn_execution
 from bomi.space import Space
 from bomi.space.cells import Cell, Known
 

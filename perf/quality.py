@@ -26,7 +26,7 @@ from bomi.benchmarks.contenders import split
 from bomi.benchmarks.missingness import Events, HistoryGaps
 from bomi.benchmarks.problems import find_problem
 from bomi.benchmarks.results import Results
-from bomi.benchmarks.runner import Case, sweep
+from bomi.benchmarks.sweeps import Case, sweep
 from bomi.errors import BomiError
 
 BUDGETS = {"eggholder2d": 61, "schubert4d": 121, "alpine5d": 161, "schwefel5d": 161}  # the paper's

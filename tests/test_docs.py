@@ -166,6 +166,14 @@ def test_the_readme_shows_every_method_as_the_table_of_methods_does():
 ROOMS = ("space", "data", "campaign", "impute", "model", "search", "posterior", "analysis", "cli")
 
 
+def test_a_long_module_says_why():
+    """Three screens are enough for one job; a module of more than 400 lines has two jobs or a reason."""
+    package = Path(bomi.__file__).parent
+    long = [path for path in package.rglob("*.py") if len(path.read_text(encoding="utf-8").splitlines()) > 400]
+    unexplained = [path.name for path in long if "The module is long because" not in path.read_text(encoding="utf-8")]
+    assert unexplained == []
+
+
 def test_the_design_names_every_module():
     design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
     package = ROOT / "src" / "bomi"

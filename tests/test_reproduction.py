@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bomi.benchmarks.results import Results, read
-from bomi.benchmarks.runner import Case, sweep
 from bomi.benchmarks.scores import RECOMMENDED, SEEN
+from bomi.benchmarks.sweeps import Case, sweep
 
 ROOT = Path(__file__).parent.parent
 

@@ -23,7 +23,8 @@ from bomi.impute.table import LARGE, Table
 from bomi.impute.transform import Transform
 from bomi.methods import Method
 from bomi.model.additive import AdditiveMatern
-from bomi.model.execution import Execution, learn_execution
+from bomi.model.equipment import learn_execution
+from bomi.model.execution import Execution
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.success import Success, learn_success
 from bomi.search import acquisition

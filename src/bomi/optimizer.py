@@ -1,4 +1,8 @@
-"""`Optimizer`: tell it what was done, ask it what to do next. The only stateful class."""
+"""`Optimizer`: tell it what was done, ask it what to do next. The only stateful class.
+
+The module is long because the class is the whole public door: a method for each question, whose docstring explains its
+arguments, and whose body is one call of a room below.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What an optimizer answers: predictions, suggestions, what is best, draws of gaps."""
+"""What an optimizer answers: predictions, suggestions, what is best, draws of gaps.
+
+The module is long because these values stand together: small classes that compute nothing but how they are shown.
+"""
 
 from __future__ import annotations
 

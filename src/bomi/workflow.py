@@ -1,4 +1,7 @@
-"""One turn of the loop with a table on disk: read it, learn from it, say what to do next, write that down."""
+"""One turn of the loop with a table on disk: read it, learn from it, say what to do next, write that down.
+
+The module is long because each question that the command line and the page both ask has one short function here.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import distributed
 
 from bomi.benchmarks import engines, results
 from bomi.benchmarks.engines import find_engine
-from bomi.benchmarks.runner import Case, Job, sweep
+from bomi.benchmarks.sweeps import Case, Job, sweep
 from bomi.cli import app
 from bomi.errors import BenchmarkError
 

@@ -19,7 +19,8 @@ from bomi.benchmarks.contenders import contender, contenders, split
 from bomi.benchmarks.functions import Problem, problem
 from bomi.benchmarks.missingness import Events, HistoryGaps, Initial
 from bomi.benchmarks.problems import find_problem
-from bomi.benchmarks.runner import Case, run, sweep
+from bomi.benchmarks.runner import run
+from bomi.benchmarks.sweeps import Case, sweep
 from bomi.errors import BenchmarkError, MethodError
 
 ALWAYS = Events(1.0, 0.2)
@@ -282,7 +283,7 @@ def test_more_repeats_methods_and_cases_are_added(finished: Path, tmp_path: Path
 
 SWEEP = """
 import sys
-from bomi.benchmarks.runner import Case, sweep
+from bomi.benchmarks.sweeps import Case, sweep
 if __name__ == "__main__":
     cases = [Case(problem="branin", budget=3, rows=8), Case(problem="hartmann3", budget=3, rows=8)]
     sweep(cases, ["mean", "drop", "random"], repeats=3, path=sys.argv[1], processes=int(sys.argv[2]))

@@ -6,7 +6,7 @@ import torch
 
 from bomi.impute.completed import Completed
 from bomi.impute.table import Table
-from bomi.model.execution import _width, learn_execution
+from bomi.model.equipment import _width, learn_execution
 from bomi.space import Categorical, Space
 
 LINE = Space({"x": (0, 1)})

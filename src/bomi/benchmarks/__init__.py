@@ -9,7 +9,8 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bomi.benchmarks.runner import Case, Result, run, sweep
+    from bomi.benchmarks.runner import Result, run
+    from bomi.benchmarks.sweeps import Case, sweep
 
 __all__ = ["Case", "Result", "run", "sweep"]
 
@@ -18,6 +19,6 @@ def __getattr__(name: str) -> Any:
     # These load torch, which takes seconds: only when first used.
     if name not in __all__:
         raise AttributeError(f"module 'bomi.benchmarks' has no attribute {name!r}")
-    from bomi.benchmarks import runner
+    from bomi.benchmarks import runner, sweeps
 
-    return getattr(runner, name)
+    return getattr(sweeps if name in ("Case", "sweep") else runner, name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from bomi.benchmarks import results
 from bomi.benchmarks.results import Run
-from bomi.benchmarks.runner import Engine, Job, local
+from bomi.benchmarks.sweeps import Engine, Job, local
 from bomi.errors import BenchmarkError
 
 SCHEME = "dask://"

@@ -19,7 +19,7 @@ from typing import Any
 from bomi.benchmarks.contenders import YARDSTICKS, Contender, contenders
 from bomi.benchmarks.heat_treatment import TEMPERATURE_BOUNDS, TIME_BOUNDS
 from bomi.benchmarks.missingness import Events, HistoryGaps
-from bomi.benchmarks.runner import Case
+from bomi.benchmarks.sweeps import Case
 from bomi.errors import BenchmarkError
 from bomi.methods import METHODS, Method, method
 from bomi.space.cells import Interval

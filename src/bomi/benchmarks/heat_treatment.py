@@ -16,6 +16,8 @@ Sources: R. Wagner, R. Kampmann, P. W. Voorhees, Homogeneous second-phase precip
 method; D. N. Seidman, E. A. Marquis, D. C. Dunand, Acta Mater. 50 (2002) 4021, for the strength of Al-Sc;
 S. Fujikawa, Defect Diffus. Forum 143-147 (1997) 115, for diffusion; K. Deane et al., Metals 12 (2022) 975,
 for the preset `deane`.
+
+The module is long because it is one model, with its constants and presets.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from bomi.cli.console import console, say
 
 if TYPE_CHECKING:
     from bomi.benchmarks.contenders import Contender
-    from bomi.benchmarks.runner import Case
+    from bomi.benchmarks.sweeps import Case
 
 Methods = Annotated[str, typer.Option(help='Methods, such as "bomi,mean,bomi:worlds=10,oracle".')]
 Repeats = Annotated[int, typer.Option(min=1, help="Runs of each method; more than before adds to the results.")]
@@ -58,7 +58,7 @@ def bench(
     from bomi.benchmarks.contenders import split
     from bomi.benchmarks.experiments import with_copper
     from bomi.benchmarks.missingness import Events, HistoryGaps
-    from bomi.benchmarks.runner import Case
+    from bomi.benchmarks.sweeps import Case
 
     missing = Events(rho, eta, most=most, kind=events, offset=offset)
     gaps = HistoryGaps(share=gap_share, most=gap_most)
@@ -125,8 +125,8 @@ def _run(
     """Sweep, report, and print the final values."""
     from bomi.benchmarks.engines import find_engine
     from bomi.benchmarks.report import default_reference, write_report
-    from bomi.benchmarks.runner import sweep
     from bomi.benchmarks.scores import markdown
+    from bomi.benchmarks.sweeps import sweep
 
     with _warnings():
         try:

@@ -4,6 +4,8 @@ The sampler stores only its seed. It reads the study before each trial, so the s
 any number of workers can share it, a study can be resumed, and a copy or a pickle of the sampler is as good as the
 original. A parameter that a trial lacks is a gap, unless another one decides that it does not apply. Running trials are
 pending experiments. A study of several objectives is an optimizer of several outcomes.
+
+The module is long because it is one translation, from what Optuna says to what bomi says and back.
 """
 
 from __future__ import annotations

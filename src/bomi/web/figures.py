@@ -1,4 +1,7 @@
-"""The figures of the page, as plotly and SVG take them. Texts of the user's are escaped: plotly reads some HTML."""
+"""The figures of the page, as plotly and SVG take them. Texts of the user's are escaped: plotly reads some HTML.
+
+The module is long because each figure has its function here, and all of them share one style.
+"""
 
 from __future__ import annotations
 
