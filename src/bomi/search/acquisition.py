@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
@@ -15,6 +16,7 @@ from botorch.utils.multi_objective.hypervolume import infer_reference_point
 from botorch.utils.multi_objective.pareto import is_non_dominated
 from botorch.utils.safe_math import log1mexp
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 FAR = 1e4  # a target that no outcome comes near
 NEVER = -1e100  # the logarithm of nothing, as far as a search is concerned
@@ -110,28 +112,58 @@ def log_rise(mean: Tensor, own: Tensor, leaders: Tensor, others: Tensor) -> Tens
         E[max_i (a_i + b_i z)] - max_rows a_i = (max_i a_i - max_rows a_i) + sum_i r_i h(-|z_i|),
 
     where at z_i another line becomes the highest and the slope rises by r_i (Frazier, Powell and Dayanik 2009; Scott,
-    Frazier and Powell 2011). Without noise rows stay where they are, and it is the expected improvement.
+    Frazier and Powell 2011). Without noise rows stay where they are, and it is the expected improvement. What is
+    expected of the rows is taken as given: there is no gradient by `leaders`.
 
     mean, own: (Q, m), leaders: (Q, k), others: (Q, k, m) -> (Q, m)
     """
-    heights = torch.cat([leaders.unsqueeze(-1).expand_as(others), mean.unsqueeze(-2)], -2)  # (Q, K, m)
-    slopes = torch.cat([others, own.unsqueeze(-2)], -2)
-    rise = slopes.unsqueeze(-2) - slopes.unsqueeze(-3)  # (Q, K, K, m), of line i over line j
-    lead = heights.unsqueeze(-3) - heights.unsqueeze(-2)  # of line j over line i
-    with torch.no_grad():
+    found: Tensor = _LogRise.apply(mean, own, leaders, others)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _LogRise(torch.autograd.Function):
+    """`log_rise` with its gradient in closed form: a few steps instead of many.
+
+    With lines i and j that meet at z_i = l / r, l = a_j - a_i and r = b_i - b_j, and D = d log h(-|z|) / dz, the term
+    log r + log h(-|z_i|) has the derivatives D / r by l and (1 - z_i D) / r by r.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, mean: Tensor, own: Tensor, leaders: Tensor, others: Tensor) -> Tensor:
+        """The logarithm of the sum."""
+        heights = torch.cat([leaders.unsqueeze(-1).expand_as(others), mean.unsqueeze(-2)], -2)  # (Q, K, m)
+        slopes = torch.cat([others, own.unsqueeze(-2)], -2)
+        rise = slopes.unsqueeze(-2) - slopes.unsqueeze(-3)  # (Q, K, K, m), of line i over line j
+        lead = heights.unsqueeze(-3) - heights.unsqueeze(-2)  # of line j over line i
         first = torch.ones(rise.shape[-3:-1], dtype=torch.bool).tril(-1).unsqueeze(-1)  # of lines that agree
         below = torch.where((lead > 0) | ((lead == 0) & first), torch.inf, -torch.inf).to(lead)  # of parallel ones
         meet = lead / rise
         begin, before = torch.where(rise > 0, meet, torch.where(rise == 0, below, -torch.inf)).max(-2)  # (Q, K, m)
         end = torch.where(rise < 0, meet, torch.inf).amin(-2)
         turns = (begin < end) & begin.isfinite()
-    before = before.unsqueeze(-2)
-    by = torch.where(turns, rise.gather(-2, before).squeeze(-2), 1.0)
-    at = torch.where(turns, lead.gather(-2, before).squeeze(-2), 0.0) / by
-    uncertain = torch.where(turns, by.log() + log_h(-at.abs()), NEVER)
-    excess = mean - leaders.amax(-1, keepdim=True)
-    certain = torch.where(excess > 0, torch.where(excess > 0, excess, 1.0).log(), NEVER)
-    return torch.logsumexp(torch.cat([uncertain, certain.unsqueeze(-2)], -2), -2)
+        at = torch.where(turns, begin, 0.0)
+        by = torch.where(turns, rise.gather(-2, before.unsqueeze(-2)).squeeze(-2), 1.0)
+        log_each = log_h(-at.abs())
+        excess = mean - leaders.amax(-1, keepdim=True)
+        certain = torch.where(excess > 0, excess.clamp_min(1e-300).log(), NEVER)
+        terms = torch.cat([torch.where(turns, by.log() + log_each, NEVER), certain.unsqueeze(-2)], -2)
+        total = torch.logsumexp(terms, -2)
+        ctx.save_for_backward(terms, total, turns, before, at, by, log_each, excess)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, weights: Tensor) -> tuple[Tensor | None, ...]:
+        """By the mean and the slope of the point, and by the slopes of the rows."""
+        terms, total, turns, before, at, by, log_each, excess = ctx.saved_tensors
+        shares = (terms - total.unsqueeze(-2)).exp() * weights.unsqueeze(-2)
+        each = torch.where(turns, shares[..., :-1, :], 0.0) / by
+        fall = -at.sign() * (torch.special.log_ndtr(-at.abs()) - log_each).exp()  # D
+        by_lead, by_rise = each * fall, each * (1 - at * fall)
+        heights = torch.zeros_like(by).scatter_add_(-2, before, by_lead) - by_lead
+        slopes = by_rise - torch.zeros_like(by).scatter_add_(-2, before, by_rise)
+        certain = torch.where(excess > 0, shares[..., -1, :] / excess.clamp_min(1e-300), 0.0)
+        return heights[..., -1, :] + certain, slopes[..., -1, :], None, slopes[..., :-1, :]
 
 
 def log_gain(moments: Sequence[tuple[Tensor, Tensor]], aims: Sequence[float | None], boxes: Tensor) -> Tensor:

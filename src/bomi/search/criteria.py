@@ -112,8 +112,7 @@ def _log_rise(model: GaussianProcess, expected: Tensor, rows: Tensor) -> Callabl
 
     def log_rise(places: Places) -> Tensor:
         mean, own, others = model.lessons(places.flat, rows)
-        others = torch.stack([places.mean(one) for one in others.unbind(1)], 1)
-        return acquisition.log_rise(places.mean(mean), places.mean(own), expected, others)
+        return acquisition.log_rise(places.mean(mean), places.mean(own), expected, places.mean(others))
 
     return log_rise
 

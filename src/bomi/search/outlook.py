@@ -45,15 +45,19 @@ class Places:
         return each.flatten(0, 1)
 
     def split(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights and values.  (Q D, B m) -> (Q D or 1, B, m), (Q D, B, m)"""
+        """Weights and values.  (Q D, ..., B m) -> (Q D or 1, ..., B, m), (Q D, ..., B, m)"""
         draws = self.inputs.shape[1]
         weights = self.weights if len(self.weights) == 1 else self.weights.repeat_interleave(draws, 0)
-        return weights, values.unflatten(1, weights.shape[1:])
+        for _ in range(values.ndim - 2):
+            weights = weights.unsqueeze(1)
+        return weights, values.unflatten(-1, weights.shape[-2:])
 
     def mean(self, values: Tensor) -> Tensor:
-        """The mean over what is done.  (Q D, B m) -> (Q D, m)"""
+        """The mean over what is done.  (Q D, ..., B m) -> (Q D, ..., m)"""
+        if self.weights.shape[1] == 1:
+            return values
         weights, each = self.split(values)
-        return (weights * each).sum(1)
+        return (weights * each).sum(-2)
 
     def over_draws(self, values: Tensor) -> Tensor:
         """The mean over the draws in each of the Q worlds.  (Q D, m) -> (Q, m)"""
