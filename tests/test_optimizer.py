@@ -314,7 +314,7 @@ def test_a_suggestion_is_told_once():
     ("options", "said"),
     [
         ({"method": "bomii"}, "the known ones are posterior, bomi, drop"),
-        ({"goal": "best"}, "'maximize', 'minimize' or"),
+        ({"goal": "best"}, r"must be 'maximize', 'minimize', \('target', value\)"),
         ({"goal": "target"}, "as in"),
         ({"goal": ("target", "high")}, "finite number"),
         ({"goal": ("target", math.nan)}, "finite number"),
