@@ -53,7 +53,7 @@ def test_the_best_row_seen_keeps_the_limit(disc):
 def test_a_suggestion_is_at_the_border(disc):
     suggestion = told(seed=1).ask()
     assert outcome(**suggestion)["c"] == pytest.approx(1, abs=0.1)
-    why = insight.why(disc, suggestion, disc.best())
+    why = str(insight.why(disc, suggestion, disc.best()))
     assert "to beat the best row" in why
     assert "probability of success" in why
 

@@ -41,8 +41,8 @@ def test_advice_leaves_the_study_as_it_is_and_is_that_of_a_fresh_one(study):
 def test_sentences_call_a_row_by_its_id_and_its_line(study):
     assert workflow.called(study)[4] == "r4 (row 6)"
     (advice,), (best,) = workflow.advise(study, 1), workflow.recommend(study)
-    assert " r" in advice.why
-    assert f"(row {advice.nearest})" in advice.why
+    assert " r" in str(advice.why)
+    assert f"(row {advice.nearest})" in str(advice.why)
     assert best.called == "r4 (row 6)"
 
 

@@ -42,6 +42,17 @@ class CellError(BomiError, ValueError):
     """A cell that is no number, category, uncertainty or blank."""
 
 
+class UnreadableError(CellError):
+    """A text that says nothing that was expected; `got` is what it says, with a hint where there is one."""
+
+    def __init__(self, expected: str, got: str) -> None:
+        super().__init__(expected, got)
+        self.expected, self.got = expected, got
+
+    def __str__(self) -> str:
+        return f"{self.expected}, but got {self.got}"
+
+
 class TableError(BomiError, ValueError):
     """A table that does not fit the space; `problems` lists each with its row and column."""
 

@@ -141,7 +141,7 @@ def _next(loaded: LoadedTable, *, suggestions: int) -> Iterator[str]:
     if suggestions:
         advices = workflow.advise(loaded, suggestions)
         outcomes = loaded.campaign.outcomes
-        each = [(str(place), one.suggestion, one.why) for place, one in enumerate(advices, 1)]
+        each = [(str(place), one.suggestion, str(one.why)) for place, one in enumerate(advices, 1)]
         lines = [
             [place, *_setting(one, loaded), *_expected(one.as_done or one.predicted, outcomes)]
             for place, one, _ in each

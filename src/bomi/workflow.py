@@ -57,7 +57,7 @@ class Advice:
     """An experiment to run next, and why."""
 
     suggestion: Suggestion
-    why: str
+    why: insight.Why
     nearest: int | None = None  # the line of the nearest complete row
     doubt: str = ""  # why the model behind it is not to be trusted yet
 

@@ -20,7 +20,7 @@ def found(column, *, name="q", outcome=(41.2, 44.8, 47.1, 40.3, 45.5, 49.9, 41.7
         return f"doubtful: {made.doubtful[name]}"
     if name in made.campaign.space.names:
         return "sure"
-    return "out: " + next(one.why for one in made.columns if one.name == name).removeprefix("kept, not used: ")
+    return "out: " + next(one.why for one in made.columns if one.name == name)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -160,19 +160,29 @@ def nearest(optimizer: Optimizer, setting: Mapping[str, Known]) -> Neighbor | No
     return Neighbor(rows[best][0], optimizer.space.names[j], float(shares[best, j]))
 
 
+class Why(NamedTuple):
+    """Why a point is suggested, in plain words."""
+
+    kind: str  # explore, exploit, or both; "" without a model
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}" if self.kind else self.reason
+
+
 def why(
     optimizer: Optimizer,
     suggestion: Suggestion,
     best: Best | Prediction | None,
     labels: Sequence[object] | None = None,
-) -> str:
+) -> Why:
     """In plain words: whether a suggestion explores or exploits, and how far it is from what is known.
 
     `best` is the prediction for the best setting, or settings. `labels` name the rows.
     """
     expected = _choices(optimizer, best)
     if suggestion.predicted is None or not expected:
-        return suggestion.note or "a random point"
+        return Why("", suggestion.note or "a random point")
     here, goals = _merits(optimizer, suggestion.predicted), wanted(optimizer.objectives)
     told = [
         np.array([row.outcomes[one.name] for row in optimizer.observations.done if one.name in row.outcomes])
@@ -186,17 +196,17 @@ def why(
     sure = all(sd <= SURE * size for sd, size in zip(_sds(optimizer, suggestion.predicted), spread, strict=True))
     among = "the best" if len(goals) == 1 else "the best trade-offs"
     if rise < SURE:
-        reason = "explore: the rows do not show yet which settings are better"
+        kind, reason = "explore", "the rows do not show yet which settings are better"
     elif behind > NEAR_BEST:
-        reason = "explore: not expected to be the best, but too little is known here to rule it out"
+        kind, reason = "explore", "not expected to be the best, but too little is known here to rule it out"
     elif not sure:
-        reason = f"exploit and explore: expected to be among {among}, and still uncertain"
+        kind, reason = "exploit and explore", f"expected to be among {among}, and still uncertain"
     else:
-        reason = f"exploit: expected to be among {among}, and fairly certain"
+        kind, reason = "exploit", f"expected to be among {among}, and fairly certain"
     reason += f"; {chance_of(optimizer)} is {optimizer.chances([suggestion])[0]:.0%}"
     if len(goals) < len(optimizer.objectives) or any(row.failed for row in optimizer.observations.tried):
         reason += f"; its probability of success is {optimizer.success([suggestion])[0]:.0%}"
-    return f"{reason}; {distance(optimizer, suggestion, labels)}"
+    return Why(kind, f"{reason}; {distance(optimizer, suggestion, labels)}")
 
 
 def chance_of(optimizer: Optimizer) -> str:

@@ -90,8 +90,9 @@ def _near_duplicates(experiments: Experiments) -> Iterator[str]:
             for row in experiments.rows:
                 if isinstance(cell := row.recorded[name], str):
                     counts[cell] += 1
-            for merged in merge_spellings(counts)[1]:
-                yield f"{name!r}: {merged.replace('taken as', 'may be')}; values that are listed may be suggested"
+            for best, others in merge_spellings(counts)[1].items():
+                said = ", ".join(map(repr, others))
+                yield f"{name!r}: {said} may be {best!r}; values that are listed may be suggested"
             for wrong, right in likely_mistakes(counts).items():
                 yield f"{name!r}: {wrong!r}, in one cell, may be {right!r} misspelt; a listed value may be suggested"
 

@@ -40,7 +40,7 @@ from bomi.campaign.outcome import (
     wanted_of,
 )
 from bomi.campaign.ranges import parameter_for, steps_of_one, with_asked
-from bomi.campaign.roles import CONSTANT, DATE, IDENTIFIER, KEPT, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
+from bomi.campaign.roles import CONSTANT, DATE, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.toml import NAME, Campaign
 from bomi.data.objectives import ERROR, objective_of
@@ -83,11 +83,11 @@ class Guess:
         """Why a column was taken for what it is, with its range or values and what to look at."""
         parameter = self.campaign.space.parameters.get(column.name)
         if parameter is None:
-            return column.why
+            return column.told
         scale = " on a log scale" if getattr(parameter, "log", False) else ""
         unit = f" {parameter.unit}" if parameter.unit and column.kind == "number" else ""
         kind = "whole " if parameter.kind == "integer" else ""
-        said = column.why
+        said = column.told
         if isinstance(parameter, Real | Integer):
             ends = f"{cells.number_text(parameter.low)} to {cells.number_text(parameter.high)}"
             said = f"{kind}{said}, from {ends}{unit}{scale}"
@@ -127,8 +127,7 @@ def guess(
     columns = _settled(sheet, columns, wanted, guessed, parameters)
     chosen = [column for column in columns.values() if column.role == PARAMETER]
     if not chosen:
-        unused = [c for c in columns.values() if c.role == UNUSED and " cells are " in c.why]
-        near = [f"of {c.name!r}, {c.why.removeprefix(KEPT)}" for c in unused]
+        near = [f"of {c.name!r}, {c.why}" for c in columns.values() if c.kind == "mixed"]
         raise FileError(
             f"{sheet.path} has no column that could be a parameter: one of numbers that vary, or of words that repeat"
             f"{'; ' if near else ''}{'; '.join(near[:3])}"
@@ -207,7 +206,7 @@ def _counted(sheet: Sheet) -> Sheet:
 
 def _named(sheet: Sheet) -> str | None:
     """The name of the sheet, where its workbook has several."""
-    return sheet.name if sheet.book is not None and any("read from sheet" in note for note in sheet.notes) else None
+    return sheet.name if sheet.beside else None
 
 
 def _read(sheet: Sheet, decimal: str | None) -> dict[str, Column]:
@@ -218,7 +217,7 @@ def _read(sheet: Sheet, decimal: str | None) -> dict[str, Column]:
         held = {name: sheet.columns[name] for name, column in columns.items() if _may_be_numbers(column, sheet)}
         decided = decide(held, separator=sheet.separator, declared=decimal)
         for name, why in decided.questions.items():
-            if "may be" in why:
+            if name in decided.open:
                 raise UnsureError(f"{sheet.path}, column {name!r}: {why}", "--decimal", (".", ","))
             raise FileError(f"{sheet.path}, column {name!r}: {why}")
         columns, questions = _classified(sheet, Decision({**marks.marks, **decided.marks}, {}))
@@ -267,7 +266,7 @@ def _settled(
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 raise FileError(f"{sheet.path} has no column {name!r} to be a parameter{hint}")
             if columns[name].kind not in ("number", "category") or columns[name].role == CONSTANT:
-                raise FileError(f"{sheet.path}: {name!r} cannot be a parameter: {columns[name].why.removeprefix(KEPT)}")
+                raise FileError(f"{sheet.path}: {name!r} cannot be a parameter: {columns[name].why}")
     first = min(names.index(name) for name in wanted)
     before = any(c.role == PARAMETER and not is_outcome(c.name) for c in list(columns.values())[:first])
     settled = {}
@@ -279,34 +278,39 @@ def _settled(
     measures = {measure for name in wanted if len(measure := measure_of(name)) > 2}
     left = [c for c in numbers if c not in as_measured and names.index(c.name) < first]
     for place, (name, column) in enumerate(columns.items()):
-        role, why = column.role, column.why
+        role, why, made = column.role, column.why, column
         if name in wanted:
-            role, why = OBJECTIVE, f"{_wish(wanted[name])}{_guessed(name) if name in guessed else ''}; {why}"
+            wish = f"{_wish(wanted[name])}{_guessed(name) if name in guessed else ''}"
+            made = replace(column, role=OBJECTIVE, why=f"{wish}; {why}", kept=False)
         elif parameters is not None and name in parameters:
-            role = PARAMETER
+            made = replace(column, role=PARAMETER, kept=False)
         elif parameters is not None and role in (PARAMETER, OUTCOME):
-            role, why = UNUSED, f"{KEPT}not among the parameters named; {why}"
+            made = _aside(column, f"not among the parameters named; {why}", eligible=False)
         elif role == PARAMETER and (measure_of(name) in measures or column in repeated):
-            role, why = UNUSED, f"{KEPT}seems to be measured as the objective is; --parameters names it"
+            made = _aside(column, "seems to be measured as the objective is")
         elif role == OUTCOME or (role == PARAMETER and is_found(column) and name not in done):
-            role, why = UNUSED, f"{KEPT}seems to be another outcome; --objective takes several"
+            made = _aside(column, "seems to be another outcome; --objective takes several", eligible=False)
         elif role == PARAMETER and is_sum(name):
-            role, why = UNUSED, f"{KEPT}a sum of others, by its name; --parameters names it; {why}"
+            made = _aside(column, f"a sum of others, by its name; {why}")
         elif column in as_measured:
-            role, why = UNUSED, f"{KEPT}it differs in each row, as if measured; --parameters names it; {why}"
+            made = _aside(column, f"it differs in each row, as if measured; {why}")
         elif role == PARAMETER and before and place > first and (not is_setting(name) or _differs(column, left)):
-            role, why = UNUSED, f"{KEPT}stands right of the objective; --parameters names it; {why}"
-        notes = column.notes
-        if role == PARAMETER and column in numbers and column.variety > 0.8 and sum(map(repeats, unsettled)) > 1:
+            made = _aside(column, f"stands right of the objective; {why}")
+        if made.role == PARAMETER and column in numbers and column.variety > 0.8 and sum(map(repeats, unsettled)) > 1:
             each = "each row" if column.variety == 1 else "nearly each row"
-            notes = (*notes, f"differs in {each}: if it is measured and not set, give it role = 'measured'")
-        settled[name] = replace(column, role=role, why=why, notes=notes)
+            note = f"differs in {each}: if it is measured and not set, give it role = 'measured'"
+            made = replace(made, notes=(*made.notes, note))
+        settled[name] = made
     for column in [c for c in numbers if settled[c.name].role == PARAMETER and steps_of_one(c.numbers, c)]:
         beside = [c.name for c in settled.values() if c.role == PARAMETER and c.name != column.name]
         if parameters is None and _numbers_settings(sheet, column.name, beside):
-            why = f"{KEPT}counts the combinations of the others; --parameters names it"
-            settled[column.name] = replace(settled[column.name], role=UNUSED, why=why)
+            settled[column.name] = _aside(settled[column.name], "counts the combinations of the others")
     return settled if parameters is not None else _left_out(sheet, settled, next(iter(wanted)))
+
+
+def _aside(column: Column, why: str, *, eligible: bool = True) -> Column:
+    """A column that is kept and not used."""
+    return replace(column, role=UNUSED, why=why, kept=True, eligible=eligible)
 
 
 def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict[str, Column]:
@@ -318,8 +322,8 @@ def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict
     out -= {name for name in out if is_called_setting(name) and not is_size(name)}
     if len(out) == len(chosen):
         return dict(columns)
-    why = {name: f"{KEPT}perhaps nobody sets it: {found[name].against}; --parameters names it" for name in out}
-    return {name: replace(c, role=UNUSED, why=why[name]) if name in out else c for name, c in columns.items()}
+    why = {name: f"perhaps nobody sets it: {found[name].against}" for name in out}
+    return {name: _aside(c, why[name]) if name in out else c for name, c in columns.items()}
 
 
 def _doubtful(sheet: Sheet, chosen: Sequence[Column], columns: Mapping[str, Column], outcome: str) -> dict[str, str]:

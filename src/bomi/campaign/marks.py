@@ -37,6 +37,7 @@ class Decision:
 
     marks: Mapping[str, Marks]
     questions: Mapping[str, str]
+    open: frozenset[str] = frozenset()  # those of them that a declared mark would answer
 
 
 def decide(columns: Mapping[str, Sequence[str]], *, separator: str = "\t", declared: str | None = None) -> Decision:
@@ -49,13 +50,14 @@ def decide(columns: Mapping[str, Sequence[str]], *, separator: str = "\t", decla
     each = {name: weigh(column) for name, column in columns.items()}
     commas, points = ([name for name in columns if getattr(each[name], kind)] for kind in ("comma", "point"))
     usual = COMMA if commas and not points else POINT if points and not commas else None
-    marks, questions = {}, {}
+    marks, questions, either = {}, {}, set()
     for name, evidence in each.items():
         if evidence.comma and evidence.point:
             questions[name] = (
                 f"{evidence.comma!r} has a decimal comma and {evidence.point!r} a decimal point; use one of them"
             )
         elif evidence.either and not usual and not evidence.marks and not _plainly(evidence.either, separator):
+            either.add(name)
             questions[name] = (
                 f"{evidence.either!r} may be {_value(evidence.either, POINT)} or {_value(evidence.either, COMMA)}; "
                 'say which with decimal = "." or decimal = "," in campaign.toml, or --decimal'
@@ -63,7 +65,7 @@ def decide(columns: Mapping[str, Sequence[str]], *, separator: str = "\t", decla
         marks[name] = evidence.marks or usual or (COMMA if not points and not commas and separator == ";" else POINT)
         if evidence.either and not evidence.marks and not usual and _plainly(evidence.either, separator):
             marks[name] = POINT
-    return Decision(marks, questions)
+    return Decision(marks, questions, frozenset(either))
 
 
 def weigh(column: Iterable[str]) -> Evidence:

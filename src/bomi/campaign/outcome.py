@@ -20,7 +20,7 @@ from bomi.campaign.lexicon import (
     is_structure,
     target_of,
 )
-from bomi.campaign.roles import CONSTANT, KEPT, OUTCOME, PARAMETER, UNUSED, Column
+from bomi.campaign.roles import CONSTANT, OUTCOME, PARAMETER, UNUSED, Column
 from bomi.campaign.sheet import Sheet
 from bomi.data.objectives import ERROR, MAXIMIZE, TARGET
 from bomi.errors import FileError
@@ -59,7 +59,7 @@ def wanted_of(
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise FileError(f"{sheet.path} has no column {name!r}; it has {', '.join(map(repr, columns))}{hint}")
         if columns[name].kind != "number":
-            raise FileError(f"{sheet.path}: {name!r} cannot be the objective: {columns[name].why.removeprefix(KEPT)}")
+            raise FileError(f"{sheet.path}: {name!r} cannot be the objective: {columns[name].why}")
         if columns[name].role == CONSTANT:
             raise FileError(f"{sheet.path}: {name!r} has the same value in every row, so it cannot be the objective")
     return {name: wish or _wished(name) for name, wish in given.items()}
@@ -78,14 +78,14 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     numeric = [c for c in used if c.kind == "number" and c.numbers]
     named = [c for c in columns.values() if c.role in (PARAMETER, OUTCOME, UNUSED) and is_outcome(c.name)]
     named = [c for c in named if c.name not in done]
-    words = [c for c in named if c.kind != "number" and c.why != "blank"]
+    words = [c for c in named if c.kind != "number" and len(c.blanks) < len(sheet.rows)]
     if any(is_found(c) for c in numeric):  # grades of something else can be no objective
         words = [c for c in words if c.kind != "category"]
     if words and not any(c.failed for c in numeric):
         if len(named) == 1:
             raise FileError(
                 f"{sheet.path}: {named[0].name!r} seems to be the outcome, but is no column of numbers "
-                f"({named[0].why.removeprefix(KEPT)}); write numbers, or name another column with --objective"
+                f"({named[0].why}); write numbers, or name another column with --objective"
             )
         numeric = [c for c in numeric if is_outcome(c.name)] + words
     if not numeric:

@@ -44,7 +44,6 @@ MOSTLY = 0.7  # of the cells of a column of numbers are numbers
 LONG = 6  # rows that are counted in the first column, to say that nothing else is meant
 FEW_VALUES = 20  # different words of a category
 SHOWN = 3
-KEPT = "kept, not used: "  # how the reason begins why a column is neither set nor wanted
 
 _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\s*[ap]m)?|P?T?\d+H\d+M\d+S", re.IGNORECASE)
 _DAY = re.compile(
@@ -73,7 +72,7 @@ class Column:
     name: str
     role: str
     why: str
-    kind: str = ""  # number or category
+    kind: str = ""  # number, category, or mixed
     unit: str = ""
     numbers: tuple[float, ...] = ()  # every number in it, the ends of what is uncertain among them
     values: tuple[str, ...] = ()  # of a category
@@ -85,6 +84,15 @@ class Column:
     failed: bool = False  # some cells say that the experiment failed
     blanks: tuple[int, ...] = field(default=(), repr=False)  # places of blank cells
     default: str | None = None  # of a category: what a blank means
+    kept: bool = False  # in the table, and not used
+    eligible: bool = False  # a parameter all the same, if somebody names it
+
+    @property
+    def told(self) -> str:
+        """Why, as a table of the columns tells it."""
+        parts = ["kept, not used"] if self.kept else []
+        hint = "; --parameters names it" if self.eligible else ""
+        return ": ".join([*parts, *filter(None, [self.why])]) + hint
 
     @cached_property
     def variety(self) -> float:
@@ -112,9 +120,9 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
         return Column(name, SPREAD, f"the standard error of {spread}" if exact else
                       f"seems to be the spread of {spread}; call it {spread + ERROR} to have it used")  # fmt: skip
     if len(blanks) == len(column.cells):
-        return Column(name, UNUSED, "blank")
+        return Column(name, UNUSED, "blank", blanks=blanks)
     if _stands_beside(sheet, name, blanks):
-        return Column(name, UNUSED, f"{KEPT}seems to belong to another table, beside this one")
+        return Column(name, UNUSED, "seems to belong to another table, beside this one", kept=True)
     if NOTE_NAME.fullmatch(title) and not (_GRADE.fullmatch(title) and 2 * len(column.numbers) > len(column.cells)):
         return Column(name, NOTE, "notes, by its name")
     if OUT_NAME.fullmatch(title):
@@ -122,7 +130,7 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
         return Column(name, NOTE, why)
     if recorded := asked_of(name, sheet.columns):
         why = f"seems to be what was asked of {recorded!r}; call it {RESERVED + recorded!r} to have it used"
-        return Column(name, UNUSED, f"{KEPT}{why}")
+        return Column(name, UNUSED, why, kept=True)
     known = [(place, text) for place, text in column.odd if not cells.is_unknown(text)]
     total = len(known) + len(column.cells) - len(column.odd)
     words = [text.strip() for _, text in known if text.__class__ is not Numeral]
@@ -210,13 +218,13 @@ def _content(
         )  # fmt: skip
     if read * 2 >= total and 0 < read < total:
         return Column(
-            name, UNUSED, f"{KEPT}{read} of {total} cells are numbers and {total - read} are words "
-            f"({', '.join(map(repr, dict.fromkeys(said[:SHOWN])))})",
+            name, UNUSED, f"{read} of {total} cells are numbers and {total - read} are words "
+            f"({', '.join(map(repr, dict.fromkeys(said[:SHOWN])))})", "mixed", kept=True,
         )  # fmt: skip
     if failed and total == 0:
         return Column(name, OUTCOME, "says which experiments failed, and nothing else", failed=True)
     if failed or (said and all(word.casefold() in VERDICTS for word in said)):
-        return Column(name, UNUSED, f"{KEPT}says what was found, such as {said[0]!r}, and is not set")
+        return Column(name, UNUSED, f"says what was found, such as {said[0]!r}, and is not set", kept=True)
     return _category(sheet, name, blanks)
 
 
@@ -242,7 +250,8 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
     counts = Counter(said)
     if counts and all(word.casefold() in BALANCE for word in counts):
         return Column(name, CONSTANT, f"{said[0]!r}, what the others leave: not used")
-    merged, notes = merge_spellings(counts)
+    merged, alike = merge_spellings(counts)
+    notes = [f"{', '.join(map(repr, others))} taken as {best!r}" for best, others in alike.items()]
     if unknown:
         notes = [*notes, f"{', '.join(map(repr, unknown))} taken as unknown"]
     held = [word for word in ("Na", "Nd", "NA", "ND", "nd", "-", "None") if word in counts and cells.is_unknown(word)]
@@ -258,16 +267,17 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
         why, both = f"ticked in {count} cells, and a blank is taken as {NOT_TICKED!r}", (NOT_TICKED, values[0])
         return Column(name, PARAMETER, why, "category", values=both, default=NOT_TICKED, blanks=blanks)
     if len(values) < 2:
-        why = f"constant {values[0]!r}: not used" if values and not mistakes else "kept, not used"
-        return Column(name, CONSTANT if values else UNUSED, why, notes=tuple(notes))
+        constant = f"constant {values[0]!r}: not used" if values and not mistakes else ""
+        role = CONSTANT if values else UNUSED
+        return Column(name, role, constant, notes=tuple(notes), kept=not constant)
     if all(_WELL.fullmatch(value) for value in values) and len(values) > 0.8 * count:
-        return Column(name, UNUSED, f"{KEPT}wells")
+        return Column(name, UNUSED, "wells", kept=True)
     if len(values) > FEW_VALUES or len(values) > 0.75 * count or max(map(len, values)) > 60:
         different = "every cell differs" if len(values) == count else f"{len(values)} different words in {count} cells"
         above = "; if a blank means the same as above, fill it in" if blanks and len(blanks) >= count else ""
-        return Column(name, UNUSED, f"{KEPT}{different}{above}")
+        return Column(name, UNUSED, f"{different}{above}", kept=True)
     if LABEL_NAME.fullmatch(name.strip()):
-        return Column(name, UNUSED, f"{KEPT}by its name it says who, where or from which lot")
+        return Column(name, UNUSED, "by its name it says who, where or from which lot", kept=True)
     return Column(name, PARAMETER, f"category: {', '.join(values[:6])}{', ...' if len(values) > 6 else ''}", "category",
                   values=tuple(values), notes=tuple(notes), blanks=blanks)  # fmt: skip
 
@@ -285,7 +295,7 @@ def _identifier(name: str, column: Sequence[str], *, first: bool) -> Column | No
     if named and len(set(texts)) == len(texts):
         return Column(name, IDENTIFIER, "counts up" if counts else "every cell differs")
     if named:
-        return Column(name, UNUSED, f"{KEPT}an identifier by its name, but some cells are the same")
+        return Column(name, UNUSED, "an identifier by its name, but some cells are the same", kept=True)
     if first and counts and texts[0] == "1" and len(texts) == len(column) >= LONG and not units.in_header(name):
         return Column(name, IDENTIFIER, "counts up")
     set_by_number = is_setting(name) and texts[0].isdigit() and not _NUMBERED.fullmatch(name)
@@ -297,7 +307,7 @@ def _identifier(name: str, column: Sequence[str], *, first: bool) -> Column | No
     if first and len(texts) == len(column) and _counts_with_gaps(texts) and not counted:
         return Column(name, IDENTIFIER, "counts up, with gaps")
     if LABEL_NAME.fullmatch(name.strip()):
-        return Column(name, UNUSED, f"{KEPT}by its name it says who, where or from which lot")
+        return Column(name, UNUSED, "by its name it says who, where or from which lot", kept=True)
     return None
 
 

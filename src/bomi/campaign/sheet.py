@@ -67,6 +67,7 @@ class Sheet:
     units: Mapping[str, str] = field(default_factory=dict)  # from a row of units below the names
     head_end: int = 0  # the last line of the names and units
     name: str = ""  # of the sheet in its workbook
+    beside: tuple[str, ...] = ()  # the workbook's other sheets, where none was named
     book: bytes | None = None  # the workbook
 
     @cached_property
@@ -343,9 +344,9 @@ def _load_workbook(path: Path, content: bytes, names: Collection[str], wanted: s
     expected = set(names)
     best = max(found, key=lambda name: (len(expected.intersection(found[name].header)), _is_table(found[name])))
     if len(sheets) > 1 and wanted is None:
-        others = ", ".join(repr(name) for name in sheets if name != best)
-        note = f"read from sheet {best!r}; not read: {others}"
-        return replace(found[best], notes=(note, *found[best].notes))
+        others = tuple(name for name in sheets if name != best)
+        note = f"read from sheet {best!r}; not read: {', '.join(map(repr, others))}"
+        return replace(found[best], notes=(note, *found[best].notes), beside=others)
     return found[best]
 
 

@@ -44,20 +44,19 @@ def plain_words(texts: Sequence[str]) -> tuple[list[str], list[str]]:
     return said, sorted(text for text in distinct - values if text not in ("?",))
 
 
-def merge_spellings(counts: Mapping[str, int]) -> tuple[dict[str, int], list[str]]:
-    """Words that differ by case, spaces or accents as one, in their commonest spelling; and what was merged."""
+def merge_spellings(counts: Mapping[str, int]) -> tuple[dict[str, int], dict[str, list[str]]]:
+    """Words that differ by case, spaces or accents as one, in their commonest spelling; and the others of each."""
     groups: dict[str, list[str]] = {}
     for word in counts:
         groups.setdefault(cells.look(word), []).append(word)
     merged: dict[str, int] = {}
-    notes = []
+    alike = {}
     for spellings in groups.values():
         best = max(spellings, key=lambda word: counts[word])
         merged[best] = sum(counts[word] for word in spellings)
         if len(spellings) > 1:
-            others = ", ".join(repr(word) for word in spellings if word != best)
-            notes.append(f"{others} taken as {best!r}")
-    return merged, notes
+            alike[best] = [word for word in spellings if word != best]
+    return merged, alike
 
 
 def likely_mistakes(counts: Mapping[str, int]) -> dict[str, str]:

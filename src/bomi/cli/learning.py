@@ -61,7 +61,7 @@ def suggest(
             seed=seed,
             done=lambda n: update(f"suggested {n} of {count}"),
         )
-    told = [(advice.suggestion, advice.why) for advice in advices]
+    told = [(advice.suggestion, str(advice.why)) for advice in advices]
     ids = ", ".join(one.id for one, _ in told)
     with after(f"{ids} added to {table}") if append else nullcontext():
         _show_suggestions(told, shape)

@@ -10,7 +10,7 @@ from typing import Any
 
 from bomi.data.objectives import ERROR
 from bomi.data.observations import FAILED, UNMEASURED, Row, default_of
-from bomi.errors import CellError, CellProblem, TableError, shown
+from bomi.errors import CellError, CellProblem, TableError, UnreadableError, shown
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Integer, Parameter, Real, Space, cells, typed
 from bomi.space.cells import Cell, Censored, Interval, Known, Normal
 from bomi.space.numbers import LARGEST, limit, unwrapped
@@ -86,8 +86,8 @@ def read_told(value: object, read: Callable[[str], object] = typed.parse) -> flo
         return None if word in PENDING_WORDS else FAILED
     try:
         told = read(value)
-    except CellError as error:
-        raise CellError(str(error).replace(typed.EXPECTED, EXPECTED)) from None
+    except UnreadableError as error:
+        raise UnreadableError(EXPECTED, error.got) from None
     if told is None:
         return UNMEASURED
     if isinstance(told, Interval):

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bomi.errors import CellError
+from bomi.errors import CellError, UnreadableError
 from bomi.space import units
 from bomi.space.cells import INVISIBLE, Censored, Interval, Normal, Uncertain, is_unknown, number_text
 from bomi.space.numbers import LARGEST, plain_number
@@ -78,7 +78,6 @@ _FOOTNOTE = re.compile(  # 12.3*, 12.3 a), 12.3 ¹, 12.3 (n=3); 10² is a hundre
     r"(?<=[\d%)])(?:\s?(?:\*{1,3}|[†‡§¶ᵃᵇᶜᵈᵉ#])+|\s?[a-h1-9*]\)|\s?\([a-h*]\)|(?:\s|(?<!10))[¹²³⁴⁵]|"
     r"\s?\([nN] ?= ?\d+\))$"
 )
-_TRACES = r"traces?|spuren|tracce|trazas?|vestígios|ślady|stopy|spår|eser|痕量|痕跡|微量"
 _REMARK = re.compile(r"(?<=[\d%])\s*\(([^\W\d][^\d()±<>=/]{2,})\)$")  # 8.8 (haze)
 _TELLING = re.compile(  # a remark that says what the number is, or that it is none
     r"fail|fehl|exclu|outlier|ausrei|invalid|ungültig|error|wrong|falsch|\bmax|\bmin|\bset\b|soll|target|nominal|est\b|est\.|"
@@ -186,7 +185,7 @@ def read(text: str, marks: Marks = STRICT, unit: str = "") -> Reading:
     except (OverflowError, ValueError):
         found = None
     if found is None:
-        raise CellError(f"{EXPECTED}, but got {text!r}{_hint(clean)}")
+        raise UnreadableError(EXPECTED, f"{text!r}{_hint(clean)}")
     return found
 
 

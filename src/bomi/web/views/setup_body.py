@@ -9,7 +9,6 @@ from typing import Any
 from nicegui import ui
 
 from bomi.campaign import CampaignError, guess
-from bomi.campaign.roles import KEPT
 from bomi.campaign.toml import read_document
 from bomi.errors import BomiError
 from bomi.names import DEFAULT, METHOD_NAMES
@@ -140,17 +139,16 @@ class FormBody:
         if not names or self.snapshot.sheet is None or len(self.columns()) >= LISTED:
             return
         try:
-            why = {one.name: one.why for one in guess(self.snapshot.sheet).columns}
+            why = {one.name: one.why or one.told for one in guess(self.snapshot.sheet).columns}
         except BomiError:
             why = {}
         title = f"{theme.count(len(names), 'other column')} of the table"
         with ui.expansion(title, icon="view_column", value=self.snapshot.toml is None):
             for name in names:
                 with theme.block("line between").style("flex-wrap: nowrap; padding: 4px 0"):
-                    said = why.get(name, "").removeprefix(KEPT).replace("; --parameters names it", "")
                     with theme.block("stack tight").style("gap: 0"):
                         ui.label(name).style("font-weight: 500")
-                        ui.label(said).classes("soft small")
+                        ui.label(why.get(name, "")).classes("soft small")
                     button = theme.button("It may vary", partial(self.vary, name)).props("flat dense", remove="outline")
                     button.props["aria-label"] = f"{name} may vary"
 

@@ -158,11 +158,11 @@ class SuggestView(View):
     def card(self, campaign: Campaign, advice: Advice, place: int) -> None:
         """One suggestion."""
         predicted = advice.suggestion.predicted
-        kind, _, reason = advice.why.partition(": ")
+        kind, reason = advice.why
         with theme.sheet().props(f'aria-label="Suggestion {place + 1}"'):
             with theme.block("line between"):
                 ui.label(f"Suggestion {place + 1}").classes("soft")
-                if reason:
+                if kind:
                     ui.label(kind).classes("badge")
             for name, text in theme.expected(campaign, predicted):
                 with theme.block("stack tight"):
@@ -172,8 +172,7 @@ class SuggestView(View):
             for name, text in theme.expected(campaign, advice.suggestion.as_done):
                 ui.label(f"As the equipment does it: {text} {name}").classes("soft small")
             self.beside_nearest(campaign, advice)
-            said = reason or advice.why
-            ui.label(said[:1].upper() + said[1:] + ".").classes("soft small")
+            ui.label(reason[:1].upper() + reason[1:] + ".").classes("soft small")
             ui.element("div").classes("grow")
             theme.button("Add to the table", lambda: self.add([place]), icon="playlist_add")
 
@@ -245,7 +244,7 @@ class SuggestView(View):
             return
         for identity, advice in zip(ids, advices, strict=True):
             expected = theme.expected(snapshot.campaign, advice.suggestion.predicted)
-            desk.keep(f"asked/{identity}", {"expected": dict(expected), "why": advice.why})
+            desk.keep(f"asked/{identity}", {"expected": dict(expected), "why": str(advice.why)})
         current = suggested.key == snapshot.key
         desk.suggested = suggested.without(places)
         desk.refresh()
