@@ -60,7 +60,7 @@ def made(seed: int, gaps: float, noise: float | None) -> dict[str, float]:
     left = float(cross(kernel, theta, at, at)[0, 0, 0] - weights @ k)
     true = float(weights @ f) + math.sqrt(max(left, 0.0)) * rng.normal()
     plain = optimizer.predict(best.setting)
-    part = luck(optimizer._learn(), place, seed=0)
+    part = luck(optimizer._known.fit, place, seed=0)
     return {"true": true, "mean": plain.mean, "sd": best.predicted.sd, "without": plain.sd, "luck": part}
 
 

@@ -53,7 +53,7 @@ def make(name: str, repeat: int, budget: int, noise: float) -> dict[str, Any]:
     for t in range(1, budget + 1):
         suggestion = optimizer.ask()
         place = torch.from_numpy(optimizer.space.to_unit(dict(suggestion)))
-        gain = float(expected_gains(Scale(optimizer._learn(), optimizer.objectives), [place], t)[0])
+        gain = float(expected_gains(Scale(optimizer._known.fit, optimizer.objectives), [place], t)[0])
         merits, spread = np.array(outcomes), spread_of(np.array(outcomes))
         since = since_improvement(merits, spread)
         steps.append({"gain": gain, "spread": spread, "best": best, "since": since})

@@ -62,7 +62,7 @@ def test_suggestions_say_what_to_expect_as_done(furnace):
 def test_equipment_that_does_what_it_is_asked_changes_nothing():
     exact = campaign(error=lambda a, rng: 0 * a)
     nominal = campaign(error=lambda a, rng: 0 * a, method=replaced(execution=False))
-    assert exact._learn().execution is None
+    assert exact._known.fit.execution is None
     assert exact.ask() == nominal.ask()
     assert exact.best() == exact.best(risk="nominal") == nominal.best()
     assert exact.best().as_done is None
@@ -156,7 +156,7 @@ def test_before_anything_is_known_of_it():
     (line,) = optimizer.execution().to_dict("records")
     assert line["asked"] == 0
     assert np.isnan(line["worth"])
-    with pytest.raises(bomi.BomiError, match="no straying to show"):
+    with pytest.raises(bomi.BomiError, match="no execution error to show"):
         equipment_plot.equipment(optimizer)
 
 

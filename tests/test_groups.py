@@ -58,7 +58,7 @@ def test_a_prediction_is_for_a_new_day_or_for_a_known_one(told):
 
 def test_an_improvement_is_one_under_the_same_conditions(told):
     """A new day may be a good one, but that is no reason to try one place rather than another."""
-    fit = told._learn()
+    fit = told._known.fit
     rows = fit.measured[0]
     with torch.no_grad():
         new_day, compared = fit.models[0].moments(rows)[1].sqrt(), fit.contest.models[0].moments(rows)[1].sqrt()
@@ -210,8 +210,8 @@ def test_what_is_not_used_changes_no_number():
     for optimizer in (plain, empty):
         optimizer.tell(frame)
     assert plain.ask() == empty.ask()
-    assert plain._learn().now is None
-    assert plain._learn().contest is plain._learn().outlook
+    assert plain._known.fit.now is None
+    assert plain._known.fit.contest is plain._known.fit.outlook
 
 
 def test_offsets_are_told_against_the_mean_of_the_groups(told):

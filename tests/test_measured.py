@@ -75,7 +75,7 @@ def test_known_later_the_best_is_good_over_what_it_has_been():
 
 def test_the_score_is_the_expected_improvement_averaged_over_the_draws():
     optimizer = told("mean", rows=15, acquisition="ei")
-    fit = optimizer._learn()
+    fit = optimizer._known.fit
     choices = Choices(optimizer.space)
     outlook = fit.choosing(choices)
     points = choices.draw(5, np.random.default_rng(0))
@@ -107,7 +107,7 @@ def test_a_batch_and_pending_rows_are_conditioned_on_although_something_is_open(
 def test_predictions_average_over_what_is_left_out():
     optimizer = told("mean", rows=40, blanks=100)
     setting = {"temperature": 0.5, "quench": "oil"}
-    days = [optimizer.predict({**setting, "humidity": float(10 * h)}) for h in optimizer._learn().typical[:, 1]]
+    days = [optimizer.predict({**setting, "humidity": float(10 * h)}) for h in optimizer._known.fit.typical[:, 1]]
     assert optimizer.predict(setting).mean == pytest.approx(np.mean([day.mean for day in days]))
     assert optimizer.success(setting) == 1.0
     slices = {one.parameter: one for one in insight.slices(optimizer, optimizer.best().setting)}

@@ -64,7 +64,7 @@ def test_pending_rows_are_told_in_any_order_and_some_never():
 
 def test_a_pending_point_lowers_the_interest_in_its_surroundings():
     optimizer = told(lambda x: -((x[0] - 0.5) ** 2) - x[1], method="posterior")
-    alone = optimizer._learn().outlook
+    alone = optimizer._known.fit.outlook
     import torch
 
     place = torch.tensor([[0.9, 0.9]], dtype=torch.float64)

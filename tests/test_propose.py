@@ -62,7 +62,7 @@ class Noted:
 def proposed(count, pending=NOTHING, method="mean"):
     places = torch.rand(20, 2, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
     search, acquisition = Watched(places), Noted()
-    fit = told(method)._learn()
+    fit = told(method)._known.fit
     fit = dataclasses.replace(fit, method=dataclasses.replace(fit.method, search=search))
     found = promising(fit, acquisition, pending, count=count, t=7, first_seed=40, seed=3)
     assert [place.tolist() for place in found] == places[:count].tolist()
@@ -114,7 +114,7 @@ def test_one_by_one_the_points_are_those_of_a_batch():
 
 
 def test_points_without_a_model_go_on_with_their_sequence_and_are_never_taken():
-    fit = told(rows=1)._learn()
+    fit = told(rows=1)._known.fit
     sequence = candidates.space_filling(SPACE, 8, seed=draw_seed(3, 0))
     found = space_filling(fit, sequence[3:4], count=3, first=2, seed=3)
     assert torch.stack(found).tolist() == sequence[[2, 4, 5]].tolist()
@@ -154,7 +154,7 @@ class Counting:
 
 def test_an_imputer_continues_from_its_state_by_chance_that_depends_on_the_rows_alone():
     method = dataclasses.replace(METHODS["mean"], imputer=Counting())
-    table = told()._learn().table
+    table = told()._known.fit.table
     first = learn(table, method, 3)
     assert first.state[:2] == ("init", draw_seed(3, 8))
     second = learn(table, method, 3, before=first.state)
@@ -194,13 +194,13 @@ def test_the_good_rows_of_a_world_are_its_three_best_and_of_several_outcomes_som
 def test_failed_rows_teach_where_experiments_succeed_and_nothing_else():
     optimizer = told()
     optimizer.tell({"a": 0.9, "b": 0.9}, failed=True)
-    fit = optimizer._learn()
+    fit = optimizer._known.fit
     assert fit.measured.shape[1] == 8
     assert fit.usable == 8
     place = torch.tensor([[0.9, 0.9], [0.3, 0.6]], dtype=torch.float64)
     at, away = fit.success.log_chance(place).mean(0)
     assert at < away
-    assert told()._learn().success is None
+    assert told()._known.fit.success is None
 
 
 # --- what to use ------------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_trade_offs_are_evenly_spread_and_end_with_the_equal_one(outcomes, count
 
 
 def test_merits_are_shares_of_what_was_tried_the_best_of_which_is_0():
-    fit = told(objective={"y": "maximize", "z": "minimize"})._learn()
+    fit = told(objective={"y": "maximize", "z": "minimize"})._known.fit
     found = _relative_merits(fit.outlook, fit.measured[0])
     tried = fit.outlook.tried.mean(0)
     expected = (tried - tried.amax(0)) / (tried.amax(0) - tried.amin(0))
@@ -227,18 +227,18 @@ def test_merits_are_shares_of_what_was_tried_the_best_of_which_is_0():
 
 
 def test_the_recommended_setting_has_the_best_mean_and_a_trade_off_moves_it():
-    fit = told("posterior", rows=12)._learn()
+    fit = told("posterior", rows=12)._known.fit
     best = recommended(fit, torch.ones(1), NOMINAL, seed=0)
     grid = torch.cartesian_prod(*[torch.linspace(0, 1, 41, dtype=torch.float64)] * 2)
     with torch.no_grad():
         assert fit.outlook.merits(best[None])[0, 0] >= fit.outlook.merits(grid).max() - 1e-6
-    several = told(objective={"y": "maximize", "z": "maximize"}, rows=12)._learn()
+    several = told(objective={"y": "maximize", "z": "maximize"}, rows=12)._known.fit
     one, other = (recommended(several, torch.tensor(w).double(), NOMINAL, seed=0) for w in ([1.0, 0.0], [0.0, 1.0]))
     assert other[0] > one[0] + 0.1
 
 
 def test_each_draw_s_best_is_the_best_of_its_own_model_in_the_outcome_s_unit():
-    fit = told("posterior", rows=9)._learn()
+    fit = told("posterior", rows=9)._known.fit
     (found,) = best_of_each_draw(fit, seed=0)
     assert len(found) == len(fit.draws.inputs) >= DRAWS
     points = torch.cat([fit.good_rows, recommended(fit, torch.ones(1), NOMINAL, seed=0)[None]])
@@ -247,7 +247,7 @@ def test_each_draw_s_best_is_the_best_of_its_own_model_in_the_outcome_s_unit():
         with torch.no_grad():
             expected = fit.transforms[0].to_outcomes(model.moments(points)[0].max())
         assert float(found[q]) == pytest.approx(float(expected), abs=1e-9)
-    assert best_of_each_draw(told("mean")._learn(), seed=0) is None  # one world says nothing of the others
+    assert best_of_each_draw(told("mean")._known.fit, seed=0) is None  # one world says nothing of the others
 
 
 def test_predictions_have_the_total_variance_of_the_worlds():
@@ -264,9 +264,9 @@ def test_predictions_have_the_total_variance_of_the_worlds():
 
 def test_a_table_that_has_changed_is_learned_again():
     optimizer = told()
-    fit = optimizer._learn()
-    assert optimizer._learn() is fit
+    fit = optimizer._known.fit
+    assert optimizer._known.fit is fit
     optimizer.ask()
-    assert optimizer._learn() is fit  # what is pending teaches nothing
+    assert optimizer._known.fit is fit  # what is pending teaches nothing
     optimizer.tell({"a": 0.5, "b": 0.5}, 1.0)
-    assert len(optimizer._learn().table) == len(fit.table) + 1
+    assert len(optimizer._known.fit.table) == len(fit.table) + 1

@@ -39,7 +39,7 @@ def bowl(frame):
 
 
 def test_the_gain_of_one_experiment_is_the_expected_improvement():
-    fit = told(bowl)._learn()
+    fit = told(bowl)._known.fit
     place = torch.tensor([0.55, 0.45], dtype=torch.float64)
     (model,), (transform,) = fit.models, fit.transforms
     assert transform.warp == 0  # so that both are on one scale, up to its unit
@@ -54,7 +54,7 @@ def test_more_experiments_gain_more_and_nothing_is_gained_beyond_what_is_possibl
     optimizer = told(bowl)
     found = optimizer.prospects()
     assert 0 <= found.gains[1] <= found.gains[5] <= found.gains[10]
-    fit = optimizer._learn()
+    fit = optimizer._known.fit
     places = [torch.rand(2, generator=torch.Generator().manual_seed(i), dtype=torch.float64) for i in range(4)]
     best = float(fit.table.outcomes.max())
     full = replace(fit, table=replace(fit.table, bounds=((-math.inf, best - 1),)))
@@ -73,7 +73,7 @@ def test_a_search_that_has_found_its_maximum_is_told_to_stop():
 
 
 def test_a_repeat_tells_more_where_outcomes_are_noisy():
-    quiet, noisy = (told(bowl, noise=noise, rows=30)._learn() for noise in (0.0, 0.2))
+    quiet, noisy = (told(bowl, noise=noise, rows=30)._known.fit for noise in (0.0, 0.2))
     points = torch.rand(6, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     gains = [gains_of_repeating(scale_of(fit), points, 0).max() for fit in (quiet, noisy)]
     assert gains[0] < 1e-3 < gains[1]
@@ -107,7 +107,7 @@ def two_outcomes(*, rows=24, gaps=(), goals=None):
 def test_gains_of_several_outcomes_are_those_of_the_worst_over_trade_offs():
     """By hand: draws of both outcomes at one place, and the best row for each weighing."""
     optimizer = two_outcomes()
-    fit, place = optimizer._learn(), torch.tensor([0.5, 0.3], dtype=torch.float64)
+    fit, place = optimizer._known.fit, torch.tensor([0.5, 0.3], dtype=torch.float64)
     rng = np.random.default_rng(0)
     weights = trade_offs(2).numpy()
     weights = np.maximum(weights / weights.max(1, keepdims=True), 1e-3)
@@ -142,7 +142,7 @@ def test_several_outcomes_targets_and_failures_have_prospects():
     near = two_outcomes(goals={"y": ("target", 50.0), "z": Objective("z", "minimize", cost=0.01)})
     near.tell({"a": 0.5, "b": 0.99}, failed=True)
     priced = near.prospects()
-    assert priced.cost == pytest.approx(100 * 0.01 / spread_of(near._learn().table.outcomes[1, :24].numpy()))
+    assert priced.cost == pytest.approx(100 * 0.01 / spread_of(near._known.fit.table.outcomes[1, :24].numpy()))
     assert np.isfinite(list(priced.gains.values())).all()
 
 

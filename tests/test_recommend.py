@@ -94,7 +94,7 @@ def test_one_hill_without_noise_has_no_rival():
 
 def test_the_chance_of_a_rival_is_that_of_the_difference_of_two_outcomes():
     optimizer = told(lambda *at: two_hills(*at, noise=0.3), places=on_two_hills)
-    fit, setting = optimizer._learn(), optimizer.best().setting
+    fit, setting = optimizer._known.fit, optimizer.best().setting
     best = torch.from_numpy(optimizer.space.place(setting))
     ((row, chance), *_) = rivals(fit, best, seed=0)
     joint = fit.models[0].posterior(torch.stack([best, fit.table.inputs[row]])).distribution

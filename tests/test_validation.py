@@ -93,7 +93,7 @@ def test_without_gaps_it_is_exact_given_the_hyper_parameters():
 
 def test_a_gap_that_was_drawn_to_fit_its_outcome_is_no_evidence():
     optimizer = told(slope, gaps=[(row, "a") for row in range(0, 24, 2)])
-    fit = optimizer._learn()
+    fit = optimizer._known.fit
     _, targets, mean, _ = leave_one_out(fit, 0)
     careless = fit.models[0].leave_one_out(torch.arange(24))[0].mean(0)
     gappy = torch.arange(0, 24, 2)

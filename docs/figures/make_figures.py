@@ -157,7 +157,7 @@ def learned_straying(events: int, offsets: Array) -> Array:
     """Densities of how far a gap lies from the asked value, one for each of many draws of the weights.  (M, offsets)"""
     optimizer = bomi.Optimizer({"a": (0, 1), "b": (0, 1)}, seed=0)
     optimizer.tell(strayed(events))
-    fit = optimizer._learn()
+    fit = optimizer._known.fit
     hyper, table = fit.model.hyper, fit.table
     codes = to_codes(table, fit.completed.inputs)
     priors = gap_priors(table, to_codes(table, table.inputs), len(codes))

@@ -23,7 +23,7 @@ class CellProblem:
 
 
 class BomiError(Exception):
-    """Something the user can mend; nothing was changed."""
+    """Something the user can correct; nothing was changed."""
 
 
 class SpaceError(BomiError, ValueError):

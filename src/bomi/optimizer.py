@@ -35,7 +35,6 @@ from bomi.data.settings import check_setting, given_conditions, read_names, read
 from bomi.errors import BomiError, MethodError, TableError, shown
 from bomi.impute.transform import Transform
 from bomi.knowledge import Knowledge
-from bomi.learning import Fit
 from bomi.methods import Method
 from bomi.methods import method as find_method
 from bomi.model.gaussian_process import GaussianProcess
@@ -399,10 +398,6 @@ class Optimizer:
         self._take(observations)
         return found[0] if count is None else found
 
-    def _learn(self) -> Fit:
-        """What was learned from the rows that were tried."""
-        return self._known.fit
-
     # --- looking ---------------------------------------------------------------------------------------------------
 
     @_single_threaded
@@ -718,8 +713,8 @@ class Optimizer:
         made._take(saved.observations)
         return made
 
-    def goes_on(self, saved: Saved) -> bool:
-        """Go on with a later state of this campaign, as if it had been told here: what was learned is not lost.
+    def catch_up(self, saved: Saved) -> bool:
+        """Take in a later state of this campaign, as if it had been told here: what was learned is not lost.
 
         Args:
             saved: What a file says.

@@ -90,12 +90,12 @@ def test_trials_that_are_not_complete_say_nothing():
     assert conditions([done(kind="svm", c=1.0), unfinished], SPACE) == {}
 
 
-def test_points_are_settled_by_hand():
+def test_what_does_not_apply_is_moved_to_its_middle():
     space = Space({"kind": ["a", "b"], "n": Integer(1, 3), "c": Real(0, 10), "d": Categorical(["u", "v", "w"])})
     found = {"c": Condition("c", "kind", without=frozenset({1})), "d": Condition("d", "n", low=1.5)}
     points = torch.tensor([[1, 0, 0, 0.9, 0, 0, 1], [0, 1, 0.5, 0.9, 0, 0, 1]], dtype=torch.float64)
-    settled = Applicable(ExpectedImprovement(), space, found).settled(points)
-    assert settled.tolist() == [[1, 0, 0, 0.9, 1, 0, 0], [0, 1, 0.5, 0.5, 0, 0, 1]]
+    moved = Applicable(ExpectedImprovement(), space, found).without_idle(points)
+    assert moved.tolist() == [[1, 0, 0, 0.9, 1, 0, 0], [0, 1, 0.5, 0.5, 0, 0, 1]]
     assert [middle(one) for one in space.parameters.values()] == ["a", 2, 5.0, "u"]
 
 
@@ -113,7 +113,7 @@ def test_what_does_not_apply_is_no_gap_and_changes_no_score():
     rows = optimizer.observations.rows
     assert {row.recorded["c"] for row in rows if row.recorded["kind"] == "forest"} == {1.0}
     assert {row.recorded["depth"] for row in rows if row.recorded["kind"] == "svm"} == {11}
-    acquisition, fit = optimizer.method.acquisition, optimizer._learn()
+    acquisition, fit = optimizer.method.acquisition, optimizer._known.fit
     score = acquisition.score(fit.outlook, t=9, parameters=3)
     settings = [{"kind": "forest", "c": c, "depth": 9} for c in (0.001, 1.0, 1000.0)]
     places = torch.from_numpy(optimizer.space.places(settings)).requires_grad_()

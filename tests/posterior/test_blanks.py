@@ -195,7 +195,7 @@ def test_asked_and_stated_values_are_no_blanks():
     frame = pd.DataFrame({"x": [0.2, "0.5±0.1", None, None], "asked.x": [None, None, 0.4, None], "y": 0.5, "out": 1.0})
     optimizer = bomi.Optimizer(space, objective="out", seed=0)
     optimizer.tell(frame)
-    table = optimizer._learn().table
+    table = optimizer._known.fit.table
     found = gap_priors(table, to_codes(table, table.inputs), 1).blanks
     assert found.at[:, 0].isnan().tolist() == [True, True, False]
 

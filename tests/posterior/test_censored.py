@@ -104,7 +104,7 @@ def test_a_campaign_goes_on_with_censored_outcomes_and_gaps():
     for _ in range(3):
         suggestion = optimizer.ask()
         optimizer.tell(suggestion, 3 * suggestion["x"] - 1, actual={"z": None})
-    fit = optimizer._learn()
+    fit = optimizer._known.fit
     drawn, limits = fit.completed.drawn, fit.state.table.limits
     assert drawn.shape == (len(fit.completed.inputs), 15)
     assert (drawn <= limits[1, 0]).all()
@@ -118,4 +118,4 @@ def test_simple_methods_take_the_limit_itself():
     optimizer.tell({"x": 0.1}, bomi.Censored(high=2.0))
     optimizer.tell({"x": 0.9}, 3.0)
     optimizer.tell({"x": 0.5}, bomi.Censored(1.0, 2.0))
-    assert optimizer._learn().table.outcomes.tolist() == [[2.0, 3.0, 1.5]]
+    assert optimizer._known.fit.table.outcomes.tolist() == [[2.0, 3.0, 1.5]]

@@ -67,7 +67,7 @@ def test_every_method_knows_what_follows(method):
 @pytest.mark.parametrize("method", bomi.METHODS)
 def test_worlds_keep_the_constraints(method, space):
     optimizer = told(space, method)
-    for world in optimizer._learn().completed.inputs:
+    for world in optimizer._known.fit.completed.inputs:
         assert space.holds(world.numpy()).all()
 
 
@@ -114,7 +114,7 @@ def test_rows_that_break_a_constraint_are_taken_as_they_are():
     optimizer.tell({"a": 0.1, "b": 0.5, "c": 0.4}, 0.2)
     suggestion = optimizer.ask()
     assert sum(suggestion.values()) == pytest.approx(1, abs=1e-9)
-    assert (optimizer._learn().completed.inputs[:, 0, :2] == 0.9).all()
+    assert (optimizer._known.fit.completed.inputs[:, 0, :2] == 0.9).all()
 
 
 def test_separate_values_in_a_fixed_sum():
@@ -123,6 +123,6 @@ def test_separate_values_in_a_fixed_sum():
         constraints=[Linear(dict.fromkeys("abc", 1), equals=1)],
     )
     optimizer = told(space, "posterior", rows=12)
-    for world in optimizer._learn().completed.inputs:
+    for world in optimizer._known.fit.completed.inputs:
         assert space.holds(world.numpy()).all()
         np.testing.assert_allclose(space.snap(world.numpy()), world.numpy(), atol=1e-9)

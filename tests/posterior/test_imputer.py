@@ -71,7 +71,7 @@ def counted(monkeypatch):
 
     monkeypatch.setattr(policy, "choose_transforms", choose_transforms)
     monkeypatch.setattr(Posterior, "_draw", draw)
-    monkeypatch.setattr(Posterior, "_learned", lambda self, chains, rng, *, doubting=True: chains)
+    monkeypatch.setattr(Posterior, "_learned", lambda self, chains, rng, *, judged=True: chains)
     return chosen, drawn
 
 

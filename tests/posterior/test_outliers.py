@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import bomi
 from bomi.data.bulk import far_from_bulk
 from bomi.impute.table import Table
 from bomi.impute.transform import Transform
-from bomi.posterior import outliers, policy
-from bomi.posterior.outliers import doubt_the_farthest, draw_outliers
+from bomi.posterior import imputer, outliers, policy
+from bomi.posterior.imputer import Posterior
+from bomi.posterior.outliers import draw_outliers, suspect_the_farthest
 from bomi.space import Space
 
 WORLDS = 4000
@@ -104,22 +106,37 @@ def test_numbers_far_from_the_bulk(numbers, far):
     assert np.flatnonzero(far_from_bulk(np.array(numbers, dtype=float))).tolist() == far
 
 
-def test_a_chain_begins_in_doubt_of_what_lies_far_from_all_others():
+def test_a_chain_begins_by_suspecting_what_lies_far_from_all_others():
     plain = table_of([1.0, 2, 3, 4, 5, 6, 7, 8, 9])
-    assert doubt_the_farthest(plain) is plain
-    table = doubt_the_farthest(table_of([1.0, 2, 3, 4, 5, 6, 7, 8, 9, 1000]))
+    assert suspect_the_farthest(plain) is plain
+    table = suspect_the_farthest(table_of([1.0, 2, 3, 4, 5, 6, 7, 8, 9, 1000]))
     assert table.wrong[0].tolist() == [False] * 9 + [True]
     assert table.as_recorded.tolist() == [True] * 9 + [False]
     scaled = table.transformed([Transform(shift=1.0, scale=3.0, warp=0.3)])
     assert scaled.wrong.equal(table.wrong)
 
 
+def test_the_log_tells_of_a_restart_where_too_many_outcomes_are_called_wrong(monkeypatch, caplog):
+    caplog.set_level("INFO", logger="bomi")
+    tables = [Table.transformed(table_of([1.0, 2, 4, 3, 5, 6, 9, 8, 7][:n]), [Transform()]) for n in (8, 9)]
+    table, longer = (replace(one, keys=tuple(range(len(one)))) for one in tables)
+    state = Posterior().init(table, rng())
+    assert not caplog.records
+    monkeypatch.setattr(imputer, "too_many", lambda _: True)
+    restarted = Posterior().step(state, longer, rng())
+    assert [record.message for record in caplog.records] == [
+        "restart after 9 rows: too many outcomes were called wrong",
+        "9 rows: too many outcomes would be called wrong; all of them count as right",
+    ]
+    assert not restarted.table.wrong.any()
+
+
 def test_a_wrong_outcome_has_no_say_in_the_transform():
-    doubted = doubt_the_farthest(table_of([1.0, 2, 4, 3, 5, 6, 9, 8, 7, 1000]))
-    without = doubted.select(torch.arange(10) < 9)
-    assert policy.choose_transforms(doubted) == policy.choose_transforms(without)
+    suspected = suspect_the_farthest(table_of([1.0, 2, 4, 3, 5, 6, 9, 8, 7, 1000]))
+    without = suspected.select(torch.arange(10) < 9)
+    assert policy.choose_transforms(suspected) == policy.choose_transforms(without)
     (like,) = policy.choose_transforms(without)
-    assert policy.same_transforms(doubted, [like]) == (like,)
+    assert policy.same_transforms(suspected, [like]) == (like,)
 
 
 def told(rows, *, seed, wrong=(), gaps=False, noise=0.05):
@@ -164,7 +181,7 @@ def test_nothing_is_called_wrong_where_nothing_is(seed):
 
 
 def test_the_best_of_a_lucky_row_is_believed_once_it_is_repeated():
-    """One outcome far above all others is doubted; three that agree are not."""
+    """One outcome far above all others is suspected; three that agree are not."""
     optimizer = told(24, seed=2)
     place = {"a": 0.5, "b": 0.5}
     optimizer.tell(place, 60.0)

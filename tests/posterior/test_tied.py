@@ -136,7 +136,7 @@ def test_a_value_that_one_row_of_a_group_knows_is_that_of_all():
     frame = furnace()
     frame.loc[3, "x"] = 0.25
     optimizer = made(frame)
-    inputs = optimizer._learn().table.inputs
+    inputs = optimizer._known.fit.table.inputs
     assert (inputs[:10, 0] == 0.25).all()
     assert inputs[10:20, 0].isnan().all()
 
@@ -144,7 +144,7 @@ def test_a_value_that_one_row_of_a_group_knows_is_that_of_all():
 def test_different_values_in_a_group_leave_its_gaps_together():
     frame = furnace()
     frame.loc[3, "x"], frame.loc[4, "x"] = 0.25, 0.5
-    table = made(frame)._learn().table
+    table = made(frame)._known.fit.table
     assert table.inputs[:10, 0].isnan().sum() == 8
     assert table.leaders[:10, 0].tolist() == [0, 0, 0, 3, 4, 0, 0, 0, 0, 0]
 
@@ -154,4 +154,4 @@ def test_groups_are_saved(tmp_path):
     optimizer.save(tmp_path / "campaign.json")
     loaded = bomi.Optimizer.load(tmp_path / "campaign.json")
     assert loaded.space == optimizer.space
-    assert loaded._learn().table.leaders.tolist() == optimizer._learn().table.leaders.tolist()
+    assert loaded._known.fit.table.leaders.tolist() == optimizer._known.fit.table.leaders.tolist()

@@ -26,7 +26,7 @@ def stuck(outcomes=(1.0, 9.0, 2.0, 3.0, 1.5, 2.5), *, aim=None):
 
 def test_every_second_suggestion_of_a_stuck_table_stays_near_the_best_row_of_one_world_after_another():
     table, completed = stuck()
-    assert table.stalled
+    assert table.out_of_patience
     found = [TrustRegion(0.07).region(table, completed, t) for t in range(1, 9)]
     assert found[::2] == [None] * 4
     assert [one.radius for one in found[1::2]] == [0.07] * 4
@@ -36,7 +36,7 @@ def test_every_second_suggestion_of_a_stuck_table_stays_near_the_best_row_of_one
 
 def test_a_table_that_is_not_stuck_is_searched_everywhere():
     table, completed = stuck((1.0, 2.0, 3.0, 9.0, 1.5, 2.5))
-    assert not table.stalled
+    assert not table.out_of_patience
     assert [TrustRegion().region(table, completed, t) for t in range(1, 5)] == [None] * 4
 
 
@@ -48,7 +48,7 @@ def test_the_best_row_is_the_nearest_to_an_aim():
 
 def test_outcomes_that_are_all_alike_have_no_best_row():
     table, completed = stuck((1.0,) * 6)
-    assert table.stalled
+    assert table.out_of_patience
     assert TrustRegion().region(table, completed, 2) is None
 
 
@@ -73,7 +73,7 @@ def test_evaluations_are_counted_since_the_first_that_is_nearly_the_best(outcome
     table, _ = stuck(outcomes)
     assert table.evaluations_since_improvement == since
     assert table.patience == 4
-    assert table.stalled == (since >= 4)
+    assert table.out_of_patience == (since >= 4)
 
 
 def test_experiments_of_one_s_own_do_not_count():

@@ -35,7 +35,7 @@ def equipment(optimizer: Optimizer) -> Any:
     names = [str(name) for name in frame["parameter"][frame["strayed"] > 0]]
     setting = optimizer.best().setting if names else None
     if setting is None:
-        raise BomiError("there is no straying to show: as far as is known, everything was done as asked")
+        raise BomiError("there is no execution error to show: as far as is known, everything was done as asked")
     across = min(3, len(names))
     down = -(-len(names) // across)
     figure, panels = new_figure(max(6.5, 3.8 * across), 3.4 * down + 0.4, rows=down, columns=across)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from bomi.learning import Fit
 from bomi.model.additive import AdditiveMatern
+from bomi.model.conditions import UnderConditions
 from bomi.posterior.codes import from_codes
 from bomi.posterior.moved import Moved
 
@@ -21,7 +22,8 @@ class Others:
 
     def __init__(self, fit: Fit, filled: Tensor, j: int) -> None:
         self.y, self.model = torch.atleast_2d(fit.completed.targets)[j], fit.models[j]
-        self.additive = isinstance(getattr(self.model.kernel, "base", self.model.kernel), AdditiveMatern)
+        kernel = self.model.kernel
+        self.additive = isinstance(kernel.base if isinstance(kernel, UnderConditions) else kernel, AdditiveMatern)
         if not self.additive:
             return
         self.has = (~self.y.isnan()).nonzero()[:, 0]

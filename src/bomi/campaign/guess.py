@@ -269,7 +269,7 @@ def _settled(
                 raise FileError(f"{sheet.path}: {name!r} cannot be a parameter: {columns[name].why}")
     first = min(names.index(name) for name in wanted)
     before = any(c.role == PARAMETER and not is_outcome(c.name) for c in list(columns.values())[:first])
-    settled = {}
+    decided = {}
     numbers = [c for c in columns.values() if c.role == PARAMETER and c.kind == "number" and c.name not in wanted]
     done = done_as_asked(columns)
     unsettled = [c for c in columns.values() if c.role == PARAMETER and c.name not in {*wanted, *done}]
@@ -300,12 +300,12 @@ def _settled(
             each = "each row" if column.variety == 1 else "nearly each row"
             note = f"differs in {each}: if it is measured and not set, give it role = 'measured'"
             made = replace(made, notes=(*made.notes, note))
-        settled[name] = made
-    for column in [c for c in numbers if settled[c.name].role == PARAMETER and steps_of_one(c.numbers, c)]:
-        beside = [c.name for c in settled.values() if c.role == PARAMETER and c.name != column.name]
+        decided[name] = made
+    for column in [c for c in numbers if decided[c.name].role == PARAMETER and steps_of_one(c.numbers, c)]:
+        beside = [c.name for c in decided.values() if c.role == PARAMETER and c.name != column.name]
         if parameters is None and _numbers_settings(sheet, column.name, beside):
-            settled[column.name] = _aside(settled[column.name], "counts the combinations of the others")
-    return settled if parameters is not None else _left_out(sheet, settled, next(iter(wanted)))
+            decided[column.name] = _aside(decided[column.name], "counts the combinations of the others")
+    return decided if parameters is not None else _left_out(sheet, decided, next(iter(wanted)))
 
 
 def _aside(column: Column, why: str, *, eligible: bool = True) -> Column:

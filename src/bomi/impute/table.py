@@ -265,7 +265,7 @@ class Table:
         return 2 * len(self.space)
 
     @property
-    def stalled(self) -> bool:
+    def out_of_patience(self) -> bool:
         """Whether patience has run out."""
         return self.evaluations_since_improvement >= self.patience
 

@@ -5,7 +5,7 @@ w(z) = z                                                               for a war
 w(z) = asinh(b z) / b                                                  draws in what is far from the center
 w(z) = (asinh(b (z + half)) + asinh(b (z - half))) / 2b                spreads what is near the ends of a range
 
-The last is the one before where half is 0. Between the ends it is a logit that begins to be straight at a distance of
+The last is the one before where half is 0. Between the ends it is a logit that becomes linear at a distance of
 1 / b from them, so that an outcome may lie on an end, or beyond it by its noise. It has an inverse in closed form:
 b z = sinh(b w) sqrt(1 + (b half / cosh(b w))^2).
 """

@@ -131,17 +131,17 @@ class Applicable:
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
         """The score of what the points come to."""
         own = self.acquisition.score(outlook, t=t, parameters=parameters)
-        return lambda points: own(self.settled(points))
+        return lambda points: own(self.without_idle(points))
 
-    def settled(self, points: Tensor) -> Tensor:
+    def without_idle(self, points: Tensor) -> Tensor:
         """Points with all that does not apply at its middle.  (m, d)"""
         columns = dict(zip(self.space.names, self.space.columns, strict=True))
-        applied: dict[str, Tensor] = {}
+        held: dict[str, Tensor] = {}
         for name, condition in self.conditions.items():
             parameter, parent, own = (*(self.space.parameters[one] for one in (name, condition.parent)), columns[name])
-            held = condition.at(points[:, columns[condition.parent]], parent)
-            applied[name] = held & applied.get(condition.parent, torch.tensor(True))
+            here = condition.at(points[:, columns[condition.parent]], parent)
+            held[name] = here & held.get(condition.parent, torch.tensor(True))
             idle = torch.tensor(parameter.to_unit(middle(parameter)), dtype=points.dtype)
-            block = torch.where(applied[name][:, None], points[:, own], idle)
+            block = torch.where(held[name][:, None], points[:, own], idle)
             points = torch.cat([points[:, : own.start], block, points[:, own.stop :]], 1)
         return points

@@ -46,7 +46,7 @@ def learn_execution(table: Table, completed: Completed, *, draws: int = DRAWS, s
     chosen = rng.permutation(len(world))[np.arange(worlds * each) % len(world)]
     together = pairs.strayed[world[chosen], row[chosen]]  # (Q K, p)
     off = pairs.errors[world[chosen], row[chosen]]
-    straying, errors = [], []
+    rates, errors = [], []
     for j, parameter in enumerate(table.space.parameters.values()):
         known = ~np.isnan(pairs.asked[:, j])
         asked, strayed = pairs.asked[known, j], pairs.strayed[:, known, j]
@@ -56,13 +56,13 @@ def learn_execution(table: Table, completed: Completed, *, draws: int = DRAWS, s
             rate, table_of_errors = _swapped(asked.astype(int), done.astype(int), parameter.width, levels)
         else:
             rate, table_of_errors = _margin(asked, done - asked, strayed, levels)
-        straying.append(rate)
+        rates.append(rate)
         errors.append(torch.from_numpy(table_of_errors).reshape(-1, worlds, each))
     asked_rows = (~np.isnan(pairs.asked)).sum(0)
     lengths, faith = _memory(table.space, pairs)
     return Execution(
         table.space,
-        tuple(straying),
+        tuple(rates),
         pairs.strayed.sum(1).mean(0) / (asked_rows + BELIEF),
         torch.from_numpy(together).reshape(worlds, each, p),
         tuple(errors),

@@ -70,7 +70,7 @@ class Execution:
     """What becomes of a request, as a few weighted branches in each world."""
 
     space: Space
-    straying: tuple[Array, ...]  # of each parameter, how often: (NODES,), of a category by what was asked (C,)
+    rates: tuple[Array, ...]  # of each parameter, how often: (NODES,), of a category by what was asked (C,)
     usual: Array  # (p,) how often on average
     together: Tensor  # (Q, K, p) bool, which parameters stray in each draw
     errors: tuple[Tensor, ...]  # of each parameter, how far: (NODES, Q, K); of a category what else: (C, Q, K)
@@ -116,7 +116,7 @@ class Execution:
         """
         kinds = enumerate(self.space.parameters.values())
         some = [j for j, kind in kinds if not isinstance(kind, Categorical) and bool(self.together[..., j].any())]
-        tables = [torch.cat([torch.from_numpy(self.straying[j])[:, None], self.errors[j].flatten(1)], 1) for j in some]
+        tables = [torch.cat([torch.from_numpy(self.rates[j])[:, None], self.errors[j].flatten(1)], 1) for j in some]
         columns = torch.tensor([self.space.columns[j].start for j in some], dtype=torch.long)
         return some, columns, torch.stack(tables) if some else torch.zeros(0)
 
@@ -138,7 +138,7 @@ class Execution:
             if isinstance(parameter, Categorical) and bool(self.together[..., j].any()):
                 own, strays = points[:, self.space.columns[j]], self.together[..., j, None]  # (m, c), (Q, K, 1)
                 word = own.argmax(-1)
-                ratio = ratio * torch.where(strays, torch.from_numpy(self.straying[j])[word] / self.usual[j], 1.0)
+                ratio = ratio * torch.where(strays, torch.from_numpy(self.rates[j])[word] / self.usual[j], 1.0)
                 other = torch.nn.functional.one_hot(self.errors[j][word].long(), parameter.width).to(own)
                 done = torch.where(strays.unsqueeze(-1) & ~own.isnan(), other.permute(1, 2, 0, 3), own)
                 at = torch.arange(self.space.columns[j].start, self.space.columns[j].stop)

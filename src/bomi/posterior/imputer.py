@@ -21,7 +21,7 @@ from bomi.posterior.censored import draw_censored
 from bomi.posterior.codes import from_codes, to_codes
 from bomi.posterior.exchange import exchange
 from bomi.posterior.hyper import draw_hyper, explained, of_worlds, start_hyper, temper
-from bomi.posterior.outliers import doubt_the_farthest, draw_outliers, too_many
+from bomi.posterior.outliers import draw_outliers, suspect_the_farthest, too_many
 from bomi.posterior.sampler import by_world, guess, inverse_of, prior_of, sweep, take
 from bomi.posterior.starts import ENOUGH, cold_start, warm_start
 
@@ -86,8 +86,8 @@ class Posterior:
 
     def init(self, table: Table, rng: torch.Generator) -> Chains:
         """From nothing: a transform by the complete rows. Where these are few, another by the worlds drawn; and where
-        other outcomes are wrong than those in doubt at first, once more without these."""
-        begun = table if table.large else doubt_the_farthest(table)
+        other outcomes are wrong than those suspected at first, once more without these."""
+        begun = table if table.large else suspect_the_farthest(table)
         chains = self._draw(begun, policy.choose_transforms(begun), rng)
         if not _enough(table):
             return chains
@@ -102,9 +102,10 @@ class Posterior:
             worlds, table = chains.continued(table)
             chains = self._learned(self._draw(table, policy.choose_transforms(table, worlds), rng, worlds), rng)
         if too_many(chains.table):
+            logger.info("%d rows: too many outcomes would be called wrong; all of them count as right", len(table))
             table = replace(table, drawn=None)
             chains = self._draw(table, policy.choose_transforms(table, worlds), rng, worlds)
-            chains = self._learned(chains, rng, doubting=False)
+            chains = self._learned(chains, rng, judged=False)
         for _ in range(max(ROWS_OF_EXCHANGES // len(table), 1)):
             chains = self._exchanged(chains, rng)
         return chains
@@ -124,6 +125,7 @@ class Posterior:
             logger.info("after %d rows outcomes are warped by %s", len(table), [one.warp for one in transforms])
         chains = self._learned(self._draw(table, transforms, rng, worlds, hyper), rng)
         if too_many(chains.table):
+            logger.info("restart after %d rows: too many outcomes were called wrong", len(table))
             return self.init(replace(table, drawn=None), rng)
         chains = replace(chains, alone=None if hyper is None else state.alone)
         return self._exchanged(chains, rng) if policy.exchange_is_due(len(table), len(state.table)) else chains
@@ -251,8 +253,8 @@ class Posterior:
         inputs, hyper, alone = exchange(table, chains.inputs, chains.hyper, alone, rng)
         return replace(chains, inputs=inputs, hyper=hyper, alone=alone)
 
-    def _learned(self, chains: Chains, rng: torch.Generator, *, doubting: bool = True) -> Chains:
-        """With hyper-parameters learned, from nothing or a bit further, and which outcomes are wrong, if doubting."""
+    def _learned(self, chains: Chains, rng: torch.Generator, *, judged: bool = True) -> Chains:
+        """With hyper-parameters learned, from nothing or a bit further, and which outcomes are wrong, if judged."""
         if not _enough(chains.table):
             return replace(chains, hyper=None)
         hyper, moves = chains.hyper, 1
@@ -269,7 +271,7 @@ class Posterior:
             P = inverse_of(table, temper(hyper), inputs)
             if table.limits is not None:
                 table = replace(table, drawn=draw_censored(table, P, rng))
-            if doubting:
+            if judged:
                 table = replace(table, drawn=draw_outliers(table, P, rng))
             hyper = draw_hyper(table, inputs, hyper, rng)
         return replace(chains, table=table, hyper=hyper)

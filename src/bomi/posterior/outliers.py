@@ -63,7 +63,7 @@ def _log_odds(recorded: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
     return math.log(WRONG / (1 - WRONG)) + wrong - right
 
 
-def doubt_the_farthest(table: Table) -> Table:
+def suspect_the_farthest(table: Table) -> Table:
     """The table with one world to begin with, in which outcomes that lie far from all others are wrong.
 
     But where the nearest row is as far, the two bear each other out.
@@ -75,8 +75,8 @@ def doubt_the_farthest(table: Table) -> Table:
     nearest = torch.cdist(places, places).fill_diagonal_(torch.inf).argmin(-1)
     middle = table.outcomes.nanmedian(-1, keepdim=True).values
     side = far * (table.outcomes - middle).sign().nan_to_num()  # (m, n)
-    doubted = far & (side[:, nearest] != side)
-    return replace(table, drawn=torch.where(doubted, middle, table.outcomes)) if doubted.any() else table
+    suspected = far & (side[:, nearest] != side)
+    return replace(table, drawn=torch.where(suspected, middle, table.outcomes)) if suspected.any() else table
 
 
 def too_many(table: Table) -> bool:

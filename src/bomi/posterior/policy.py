@@ -30,7 +30,7 @@ def choose_transforms(table: Table, worlds: Tensor | None = None) -> tuple[Trans
         known = ~outcomes.isnan() & ~wrong
         told = outcomes[known], aim, inputs[known], table.space
         conditions = None if table.conditions is None else table.conditions[known]
-        found.append(choose_transform(*told, conditions=conditions, keep_upper_tail=table.stalled, ends=ends))
+        found.append(choose_transform(*told, conditions=conditions, keep_upper_tail=table.out_of_patience, ends=ends))
     return tuple(found)
 
 

@@ -34,7 +34,7 @@ class Regressions:
     weights: Tensor  # (f, f) w
     offset: Tensor  # (f,) a
     noise: Tensor  # (f,) s2, with what is not known of a
-    doubt: Tensor  # (f, f, f) covariance of each feature's weights
+    covariances: Tensor  # (f, f, f) of each feature's weights
 
     @classmethod
     def of(cls, features: Tensor, owner: Tensor) -> Regressions:
@@ -46,8 +46,8 @@ class Regressions:
         scale = torch.where(scale > 1e-9, scale, 1.0)
         z = (features - center) / scale
         precision = _joint_precision(z)
-        weights, offset, noise, doubt = _sparse_regressions(*_fill(z, precision), known.double(), owner)
-        return cls(center, scale, precision, weights, offset, noise, doubt)
+        weights, offset, noise, covariances = _sparse_regressions(*_fill(z, precision), known.double(), owner)
+        return cls(center, scale, precision, weights, offset, noise, covariances)
 
     def expect(self, features: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Mean and variance of each feature given the others of its row, and the covariance of those that are missing.
@@ -56,7 +56,7 @@ class Regressions:
         """
         z, C = _fill((features - self.center) / self.scale, self.precision)
         missing = torch.einsum("jk,nkl,jl->nj", self.weights, C, self.weights)
-        return self.offset + z @ self.weights.T, self.noise + self._doubt(z) + missing, C
+        return self.offset + z @ self.weights.T, self.noise + self._uncertainty(z) + missing, C
 
     def of_known(self, features: Tensor) -> Tensor:
         """What the regressions expect of features that are known, each without its own row.  (n, f) -> (n, f)
@@ -68,12 +68,12 @@ class Regressions:
         filled = z.nan_to_num()
         lacking = (z.isnan().double() @ (self.weights != 0).double().T > 0) | z.isnan()
         residual = z - self.offset - filled @ self.weights.T
-        alone = residual / (1 - self._doubt(filled) / self.noise).clamp_min(0.1)
+        alone = residual / (1 - self._uncertainty(filled) / self.noise).clamp_min(0.1)
         return torch.where(lacking, torch.nan, z - alone)
 
-    def _doubt(self, z: Tensor) -> Tensor:
+    def _uncertainty(self, z: Tensor) -> Tensor:
         """The variance that the weights' own uncertainty leaves.  (n, f) -> (n, f)"""
-        return torch.einsum("nk,jkl,nl->nj", z, self.doubt, z)
+        return torch.einsum("nk,jkl,nl->nj", z, self.covariances, z)
 
 
 def _joint_precision(z: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ class TrustRegion:
 
         The best row is taken from one world after another, since it may have gaps.
         """
-        if t % 2 or not table.stalled:
+        if t % 2 or not table.out_of_patience:
             return None
         part = completed.of(0)
         merits = acquisition.merit(part.targets, part.aims[0])

@@ -146,7 +146,7 @@ def _optimizer(store: Store, name: str) -> Optimizer:
     """The optimizer of a campaign as it is now; what this process has learned of its rows before is not lost."""
     saved = store.read(name)
     optimizer = _remembered.pop((store, name), None)
-    if optimizer is None or not optimizer.goes_on(saved):
+    if optimizer is None or not optimizer.catch_up(saved):
         optimizer = Optimizer.of(saved)
     _remembered[store, name] = optimizer
     sizes = [len(one.observations.rows) ** 2 for one in _remembered.values()]

@@ -20,9 +20,9 @@ class Steps:
     def record(self, before: Any, field: str = "") -> None:
         """Something changes; `field` is where, if letter by letter."""
         now = time.monotonic()
-        goes_on = bool(field) and self._last[0] == field and now - self._last[1] < TOGETHER
+        continues = bool(field) and self._last[0] == field and now - self._last[1] < TOGETHER
         self._last = field, now
-        if not goes_on:
+        if not continues:
             self.past = [*self.past, before][-MOST:]
         self.future = []
 
