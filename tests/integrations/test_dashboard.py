@@ -80,9 +80,9 @@ def dashboard(study):
             thread.join()
 
 
-def run(trials):
+def run(trials, method="posterior"):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(study_name="ageing of an alloy", direction="maximize", sampler=BomiSampler(seed=0))
+    study = optuna.create_study(study_name="ageing of an alloy", direction="maximize", sampler=BomiSampler(method=method, seed=0))
     study.optimize(experiment, n_trials=trials)
     save_plotly_graph_object(study, actual_figure(study), graph_object_id="actual")
     return study
@@ -99,7 +99,7 @@ def test_the_dashboard_shows_the_study_and_what_happened():
     if CHROMIUM is None:
         message = "no Chromium is installed (Debian's package chromium)"
         pytest.fail(message) if os.environ.get("BOMI_REQUIRE_ALL") == "1" else pytest.skip(message)
-    with dashboard(run(8)) as page:
+    with dashboard(run(8, method="suggest")) as page:
         looked_at(page)
 
 

@@ -247,16 +247,16 @@ def objective(trial):
 
 def test_a_seed_repeats_a_study_also_after_a_restart_from_its_storage(tmp_path):
     whole = study_of(sampler=BomiSampler(seed=4))
-    whole.optimize(objective, n_trials=8)
-    for part in range(2):
+    whole.optimize(objective, n_trials=5)
+    for count in (3, 2):
         url = f"sqlite:///{tmp_path}/study.db"
         study = optuna.create_study(
-            study_name="s", storage=url, direction="maximize", load_if_exists=part > 0, sampler=BomiSampler(seed=4)
+            study_name="s", storage=url, direction="maximize", load_if_exists=count < 3, sampler=BomiSampler(seed=4)
         )
-        study.optimize(objective, n_trials=4)
+        study.optimize(objective, n_trials=count)
     assert [trial.params for trial in study.trials] == [trial.params for trial in whole.trials]
     other = study_of(sampler=BomiSampler(seed=5))
-    other.optimize(objective, n_trials=8)
+    other.optimize(objective, n_trials=1)
     assert other.trials[0].params != whole.trials[0].params
 
 
@@ -272,7 +272,7 @@ def test_a_copy_of_the_sampler_is_as_good_and_small(again):
 
 
 def test_threads_share_one_sampler():
-    study = study_of()
+    study = study_of(sampler=BomiSampler(method="suggest", seed=0))
     study.optimize(objective, n_trials=8, n_jobs=2)
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 8
     assert len({tuple(trial.params.values()) for trial in study.trials}) > 4  # two at one moment may choose alike
@@ -384,9 +384,9 @@ def test_trials_of_several_objectives_spread_along_the_trade_off():
         return x**2, (x - 2) ** 2
 
     study = optuna.create_study(directions=["minimize", "minimize"], sampler=BomiSampler(seed=0))
-    study.optimize(objective, n_trials=16)
+    study.optimize(objective, n_trials=8)
     best = sorted(trial.params["x"] for trial in study.best_trials)  # what no other beats lies between 0 and 2
-    assert len(best) >= 8
+    assert len(best) >= 5  # of random ones a third
     assert max(np.diff([0.0, *best, 2.0])) < 0.6
     front = study.sampler.optimizer(study).best()
     assert len(front) > 1
