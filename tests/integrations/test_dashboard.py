@@ -82,7 +82,8 @@ def dashboard(study):
 
 def run(trials, method="posterior"):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(study_name="ageing of an alloy", direction="maximize", sampler=BomiSampler(method=method, seed=0))
+    sampler = BomiSampler(method=method, seed=0)
+    study = optuna.create_study(study_name="ageing of an alloy", direction="maximize", sampler=sampler)
     study.optimize(experiment, n_trials=trials)
     save_plotly_graph_object(study, actual_figure(study), graph_object_id="actual")
     return study
