@@ -74,6 +74,28 @@ def test_a_name_that_says_that_it_is_set_outweighs_the_values():
     assert found(["A", "B", "A", "B", "A", "B", "A", "B"], name="solvent") == "sure"
 
 
+def test_words_that_say_what_was_seen_are_told():
+    words = ["dull", "shiny", "dull", "shiny", "dull", "dull", "shiny", "dull"]
+    assert found(words) == "sure"
+    assert "what was seen" in found(words, name="appearance")
+    assert "its name" not in found(words, name="brush")
+
+
+def test_words_that_stand_last_are_told():
+    rows = ["180,dull,4.1", "200,shiny,5.2", "180,shiny,4.9", "200,dull,4.4", "200,shiny,5.5", "180,dull,4.0"]
+    made = guess(parse_sheet(Path("lab.csv"), "\n".join(["T (°C),top,hardness", *rows]).encode()))
+    assert made.doubtful == {"top": "it stands last, as what was seen does"}
+
+
+def test_what_a_program_computed_is_no_parameter():
+    rows = ["60,1,41.2,40.9,0.3", "80,1,52.6,53.0,-0.4", "60,2,47.7,48.1,-0.4", "80,2,59.9,59.4,0.5"]
+    made = guess(
+        parse_sheet(Path("lab.csv"), "\n".join(["T (°C),dose (g),Yield (%),Predicted Yield,Residual", *rows]).encode())
+    )
+    assert made.campaign.space.names == ("T (°C)", "dose (g)")
+    assert made.campaign.objective == "Yield (%)"
+
+
 def test_in_a_random_design_nothing_repeats_and_only_names_tell():
     rows = [
         "1387,73.1,4.12,14.2",

@@ -227,6 +227,16 @@ def test_what_was_asked_beside_what_was_done_is_no_parameter_of_its_own():
     assert why("run,T set,time,HV\n1,500,30,210\n2,550,60,232\n3,600,30,251\n")["T set"].startswith("parameter: ")
 
 
+def test_ratios_are_no_times_of_day():
+    assert why("run,bath,T,HV\n1,1:10,50,2\n2,1:20,50,3\n3,1:10,60,3\n4,1:20,60,4\n")["bath"].startswith("parameter")
+    assert why("run,bath,T,HV\n1,8:10,50,2\n2,9:20,50,3\n3,8:10,60,3\n4,9:20,60,4\n")["bath"] == "date: date"
+
+
+def test_a_last_column_whose_numbers_cannot_be_read_is_not_passed_over():
+    with pytest.raises(FileError, match=r"'change' may be the outcome, but '\(3\.1\)' is no number"):
+        why("run,dose,T,change\n1,10,50,(3.1)\n2,20,50,(4.0)\n3,10,60,(1.2)\n4,20,60,(2.2)\n")
+
+
 def test_a_column_that_marks_outliers_is_told():
     assert why("run,T,outlier,HV\n1,500,,210\n2,550,x,232\n3,600,,251\n")["outlier"] == (
         "note: seems to mark rows to leave out; call it 'exclude', and nothing is learned from them"
@@ -238,6 +248,8 @@ def test_a_column_that_marks_outliers_is_told():
     [
         ("1,-1,60,30,5\n2,1,80,30,6\n3,-1,60,50,7\n4,1,80,50,8\n",
          "'A' and 'B' move together in every row, so they cannot be told apart: is one the other?"),
+        ("1,1,60,p,5\n2,1,80,q,6\n3,2,60,p,7\n4,3,80,q,8\n",
+         "'B' and 'C' move together in every row, so they cannot be told apart: is one the other?"),
         ("1,2,60,x,5\n2,2,80,,6\n3,1,60,y,7\n4,1,80,,8\n5,3,70,,9\n6,3,75,,9.5\n",
          "'C' has blanks below each value: fill them in if they mean the same; they are unknown now"),
         ("1,1,60,p,5\n2,1,60,p,6\n3,2,80,q,7\n4,2,80,q,8\n5,1,80,r,9\n6,1,80,r,9.5\n",

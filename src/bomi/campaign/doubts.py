@@ -156,6 +156,21 @@ def _said_twice(experiments: Experiments) -> Iterator[str]:
             continue
         if _in_line(_numbers(one, experiments.rows), _numbers(other, experiments.rows)):
             yield f"{one!r} and {other!r} move together in every row, so they cannot be told apart: is one the other?"
+    words = {name for name, parameter in parameters if isinstance(parameter, Categorical)}
+    for one, other in combinations(experiments.campaign.space.names, 2):
+        if {one, other} & words and all(
+            _go_together(one, other, rows) for rows in (experiments.rows[:FIRST], experiments.rows)
+        ):
+            yield f"{one!r} and {other!r} move together in every row, so they cannot be told apart: is one the other?"
+
+
+def _go_together(one: str, other: str, rows: Sequence[Row]) -> bool:
+    """Whether each value of one parameter stands beside one value of another and no other, again and again."""
+    pairs = [(row.recorded[one], row.recorded[other]) for row in rows]
+    known = [pair for pair in pairs if all(isinstance(cell, str | int | float) for cell in pair)]
+    met = set(known)
+    alone = all(len({pair[i] for pair in met}) == len(met) for i in (0, 1))
+    return alone and 1 < len(met) <= len(known) / 2 and ENOUGH <= len(known) > len(pairs) / 2
 
 
 def _derived(experiments: Experiments) -> Iterator[str]:

@@ -20,6 +20,7 @@ from bomi.campaign.lexicon import (
     is_count,
     is_label,
     is_measured,
+    is_seen,
     is_setting,
     is_size,
     is_thing,
@@ -107,14 +108,17 @@ class Evidence:
 def weigh(column: Column, texts: Sequence[str], others: Sequence[Column], outcome: Column) -> Evidence:
     """What speaks for or against a column that is set, given the other columns that may be and the outcome."""
     signs, texts = _by_name(column), texts[:FIRST]
-    signs += _by_words(column, texts) if column.kind == "category" else _by_numbers(column, texts, others, outcome)
+    if column.kind == "category":
+        signs += [*_by_words(column, texts), _standing(column, others)]
+    else:
+        signs += _by_numbers(column, texts, others, outcome)
     return Evidence(tuple(sign for sign in signs if sign.odds))
 
 
 def _by_name(column: Column) -> list[Sign]:
     name, signs = column.name, []
     if is_called_setting(name):
-        signs.append(Sign(1.0 if is_size(name) else 4.0))
+        signs.append(Sign(4.0 if column.kind == "category" else 1.0 if is_size(name) else 3.0))
     elif is_label(name) and not column.unit:
         signs.append(Sign(-4.0, "its name may say who, where or which"))
     elif is_count(name) or is_thing(name) or _CODED.fullmatch(re.sub(r"[\s_]*(?:[(\[].*|%.*)", "", name)):
@@ -123,6 +127,8 @@ def _by_name(column: Column) -> list[Sign]:
         signs.append(Sign(1.0))
     if is_measured(name) and column.kind == "number":
         signs.append(Sign(-3.5, "its name may say that it is measured"))
+    if is_seen(name) and column.kind == "category":
+        signs.append(Sign(-3.5, "its name may say what was seen"))
     return signs
 
 
@@ -238,11 +244,16 @@ def _decimals(number: float) -> int:
 
 
 def _by_words(column: Column, texts: Sequence[str]) -> list[Sign]:
-    values = [value.strip() for value in column.values]
-    signs = [_meaning(values)]
+    meaning = _meaning([value.strip() for value in column.values])
     if _in_blocks(texts):
-        signs.append(Sign(-1.0, "its values come in blocks of rows, as people, days and lots do"))
-    return signs
+        return [meaning, Sign(-1.0, "its values come in blocks of rows, as people, days and lots do")]
+    return [meaning]
+
+
+def _standing(column: Column, others: Sequence[Column]) -> Sign:
+    """Whether words stand right of all numbers that are set, where people write what they saw."""
+    last = others[-1] is column and any(other.kind == "number" for other in others)
+    return Sign(-1.0 if last else 0.0, "it stands last, as what was seen does")
 
 
 def _meaning(values: Sequence[str]) -> Sign:

@@ -1,6 +1,7 @@
 """What the name of a column says of it, in English, German, French, Spanish, Italian, Portuguese and Polish.
 
 Of Dutch, the Nordic languages, Czech, Turkish, Russian, Chinese, Japanese and Korean the commonest words are known.
+The module is long because it is mostly lists of words, in so many languages.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ _MINIMIZE = _pattern(
     r"impurit|\bimps?\b|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|declin|degradation|wear|corrosion|",
     r"error|rmse|",
     r"\bmse\b|residual|waste|scrap|",
-    r"\berr\b|shrinkage|warpage|\bleak|noise|byproduct|by product|turbidit|emissi|utsläpp|crack|resistivity|",
+    r"\berr\b|shrinkage|warp(?:age|ing)|\bleak|noise|byproduct|by product|turbidit|emissi|utsläpp|crack|resistivity|",
     r"sheet res|",
     r"verunreinigung|nebenprodukt|kosten|verlust|ausschuss|rauheit|rauigkeit|porosität|verschleiß|fehler|schwindung|",
     r"verzug|^voids?\b|\brut\b|rutting|impureté|coût|perte|défaut|rugosité|porosité|usure|",
@@ -187,7 +188,7 @@ _SETTING = _pattern(
     r"katalysator|catalyseur|catalizador|medium|\bmedio|additive|zusatz|thickness|dicke|épaisseur|current|voltage|",
     r"strom|",
     r"spannung|setpoint|sollwert|consigne|residence|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|",
-    r"fertili|dünger|",
+    r"fertili|dünger|kühlung|refroidi|enfriam|raffreddam|resfriam|chłodzen|ochlazen|kylning|",
     r"water|wasser|energy|\bfluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
     r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:k?g|mg|m?l|mmol|eq.*)\)",
 )
@@ -241,6 +242,21 @@ _MEASURED_WORD = _pattern(
     r"brute?|fin|medid[oa]|obtenid[oa]|real|inicial|después|antes|brut[oa]|misurat[oa]|ottenut[oa]|iniziale|dopo|prima|"
     r"zmierzon[aey]|gemeten|uppmätt|målt|ölçülen|измер\w*|ambiental|ambiente|raum\w*|luft\w*|umgebung\w*)(?![^\W_])"
 )
+_SEEN = _pattern(  # in words, after an experiment
+    r"(?<![^\W_])(?:appearance|look|aspect|clarity|texture|od(?:ou?)r|smell|morpholog\w*|microstructure|"
+    r"fail(?:ure|ed)?|fracture|break|damage|defects?|precipitat\w*|sediment|visual|visible|observ\w*|result|verdict|"
+    r"aussehen|erscheinung|optik|geruch|gefüge|klarheit|bruch\w*|schaden\w*|fehler\w*|befund|beobachtung|sicht\w*|"
+    r"apparence|odeur|rupture|faciès|défauts?|limpidité|dépôt|constat|"
+    r"aspecto|apariencia|olor|textura|microestructura|fractura|rotura|falla|fallo|defectos?|"
+    r"aspetto|odore|frattura|rottura|difett[oi]|sedimento|aparência|odor|ruptura|falha|"
+    r"wygląd|zapach|przełom|wada|uiterlijk|geur|breuk|utseende|lukt|brott|vzhled|görünüm)(?![^\W_])"
+    r"|外观|外観|断口|組織|组织|臭い|외관",
+)
+_COMPUTED = _pattern(  # by a program, from all other columns
+    r"(?<![^\W_])(?:predicted|prediction|pred\.?|fitted|residuals?|resid\.?|studenti[sz]ed|standardi[sz]ed|leverage|"
+    r"cook(?:'s|s)?(?: distance)?|dffits|desirability|vorhergesagte?r?|vorhersage|residuen|residuum|prédite?s?|"
+    r"prédiction|résidus?|predich[oa]s?|residuos?|previst[oa]|residui?|previsão|resíduos?|przewidywan[aey]|reszty)(?![^\W_])"
+)
 _THING = _pattern(  # what is one of several, and seldom an amount
     r"(?:^|[\s_])(?:solvents?|catalysts?|ligands?|base|acid|substrate|medium|media|cultivar|variety|var\.?|hybrid|strain|"
     r"treatment|treat|mou?ld|nozzle|material|resin|polymer|monomer|electrode|electrolyte|anode|cathode|additive|coating|"
@@ -274,6 +290,19 @@ def is_label(name: str) -> bool:
 def is_measured(name: str) -> bool:
     """Whether the name of a column may say that it is measured or found, by one of its words."""
     return _MEASURED_WORD.search(name) is not None
+
+
+def is_seen(name: str) -> bool:
+    """Whether the name of a column may say what somebody saw, by one of its words."""
+    return _SEEN.search(name) is not None
+
+
+def is_computed(name: str, columns: Iterable[str]) -> bool:
+    """Whether a column holds a prediction of another one or what is left of it: `Predicted yield` beside `Yield`."""
+    if not _COMPUTED.search(name):
+        return False
+    stem = _stem(_COMPUTED.sub("", name))
+    return any(_stem(other) == stem for other in columns if other != name) if stem else "(" not in name
 
 
 def is_thing(name: str) -> bool:

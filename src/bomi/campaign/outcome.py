@@ -6,11 +6,13 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from bomi.campaign.body import is_numeric
 from bomi.campaign.lexicon import (
     asked_of,
     goal_of,
     is_called_outcome,
     is_called_setting,
+    is_computed,
     is_mean,
     is_outcome,
     is_plain_outcome,
@@ -24,6 +26,7 @@ from bomi.campaign.roles import CONSTANT, OUTCOME, PARAMETER, UNUSED, Column
 from bomi.campaign.sheet import Sheet
 from bomi.data.objectives import ERROR, MAXIMIZE, TARGET
 from bomi.errors import FileError
+from bomi.space import cells
 
 DIFFERS = 0.9  # the share of different numbers: at least, where they are measured
 REPEATS = 0.85  # and at most, where they are set
@@ -77,7 +80,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     used = [c for c in columns.values() if c.role in (PARAMETER, OUTCOME) and c.name not in done]
     numeric = [c for c in used if c.kind == "number" and c.numbers]
     named = [c for c in columns.values() if c.role in (PARAMETER, OUTCOME, UNUSED) and is_outcome(c.name)]
-    named = [c for c in named if c.name not in done]
+    named = [c for c in named if c.name not in done and not is_computed(c.name, columns)]
     words = [c for c in named if c.kind != "number" and len(c.blanks) < len(sheet.rows)]
     if any(is_found(c) for c in numeric):  # grades of something else can be no objective
         words = [c for c in words if c.kind != "category"]
@@ -108,6 +111,11 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         numeric = [*sure, *rivals] if len(sure) == 1 else sure or numeric
         if len(sure) == 1:
             break
+    if (unread := _unread(sheet, columns, numeric)) and not any(map(is_found, numeric)):
+        raise FileError(
+            f"{sheet.path}: {unread.name!r} may be the outcome, but {_example(sheet.columns[unread.name])!r} is no "
+            "number; write numbers, or name another column with --objective"
+        )
     likely = [c.name for c in sorted(numeric, key=lambda c: c.kind == "number")][::-1]
     raise UnsureError(
         f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}, or another: "
@@ -115,6 +123,19 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         "--objective",
         likely,
     )
+
+
+def _unread(sheet: Sheet, columns: Mapping[str, Column], numeric: Sequence[Column]) -> Column | None:
+    """The last column of a table, if most of its cells begin with a number, though it is none of numbers."""
+    names = [c.name for c in columns.values() if c in numeric or (c.role == UNUSED and _example(sheet.columns[c.name]))]
+    return None if columns[names[-1]] in numeric else columns[names[-1]]
+
+
+def _example(texts: Sequence[str]) -> str:
+    """A cell that could not be read in a column of which most cells begin with a number; "" if they do not."""
+    held = [text.strip() for text in texts if not cells.is_unknown(text)]
+    begun = [text for text in held if re.match(r"[<>(\[~]?\s?\d", text)]
+    return next((text for text in held if not is_numeric(text)), "") if 2 * len(begun) > len(held) else ""
 
 
 def done_as_asked(columns: Collection[str]) -> set[str]:

@@ -22,6 +22,7 @@ from bomi.campaign.lexicon import (
     OUT_NAME,
     SPREAD_NAME,
     asked_of,
+    is_computed,
     is_count,
     is_mean,
     is_outcome,
@@ -46,6 +47,7 @@ FEW_VALUES = 20  # different words of a category
 SHOWN = 3
 
 _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\s*[ap]m)?|P?T?\d+H\d+M\d+S", re.IGNORECASE)
+_TO_ONE = re.compile(r"1:\d\d")  # a ratio: nobody experiments at night
 _DAY = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?(?:\d{4}|\d\d)|\d{1,2}\.\d{1,2}\.|"
     r"(?:\d{4}年)?\d{1,2}月\d{1,2}日|\d{1,2}월 ?\d{1,2}일|"
@@ -131,11 +133,17 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     if recorded := asked_of(name, sheet.columns):
         why = f"seems to be what was asked of {recorded!r}; call it {RESERVED + recorded!r} to have it used"
         return Column(name, UNUSED, why, kept=True)
+    if is_computed(name, sheet.columns):
+        return Column(name, UNUSED, "computed from the others, by its name", kept=True)
     known = [(place, text) for place, text in column.odd if not cells.is_unknown(text)]
     total = len(known) + len(column.cells) - len(column.odd)
     words = [text.strip() for _, text in known if text.__class__ is not Numeral]
     clock = sum(_TIME.fullmatch(word) is not None for word in words)
-    if is_ratio(title) or ((unit := units.find(reader.unit)) and unit.kind == "time"):
+    if (
+        is_ratio(title)
+        or all(map(_TO_ONE.fullmatch, words))
+        or ((unit := units.find(reader.unit)) and unit.kind == "time")
+    ):
         clock = 0  # 1:15 is a ratio, or a time that is read
     dated = DATE_NAME.fullmatch(title) is not None
     day = _DAY_OR_SHORT if dated else _DAY
