@@ -20,7 +20,7 @@ import pandas as pd
 import bomi
 from bomi import cli, optimizer, workflow  # noqa: F401  # loaded before anything is counted
 from bomi.campaign import experiments, sheet, storage
-from bomi.data import observations, reading
+from bomi.data import columns, observations
 
 ROOMS = ("cli", "workflow", "campaign", "data", "optimizer")
 EXAMPLE = Path(__file__).parent.parent / "examples" / "heat-treatment.csv"
@@ -28,7 +28,7 @@ CONVERSIONS = {
     "bytes read from disk": storage.read_bytes,
     "bytes to sheet": sheet.parse_sheet,
     "sheet to rows": experiments.check,
-    "columns to rows": reading.read_columns,
+    "columns to rows": columns.read_columns,
     "rows to columns": observations.Observations.columns,
     "DataFrames made": pd.DataFrame.__init__,
 }

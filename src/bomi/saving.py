@@ -16,9 +16,9 @@ from bomi.campaign import storage
 from bomi.campaign.document import meaning
 from bomi.campaign.faults import CampaignError
 from bomi.campaign.writing import conditions_spec, constraint_spec, objective_spec, parameter_spec
+from bomi.data.columns import read_columns
 from bomi.data.objectives import Objective
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import read_columns
 from bomi.errors import FileError, MethodError, TableError, shown
 from bomi.methods import METHODS, Method, settings_of
 from bomi.methods import method as find_method

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomi import BomiError, Integer, Interval, Normal, Real, Space
+from bomi.data.columns import SHOWN_PROBLEMS, read_columns
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import SHOWN_PROBLEMS, read_cell, read_columns, read_outcome
+from bomi.data.reading import read_cell, read_outcome
 from bomi.errors import TableError
 from bomi.space import cells
 

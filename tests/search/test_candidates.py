@@ -7,7 +7,8 @@ import torch
 
 from bomi import Categorical, Integer, Linear, Real, Space
 from bomi.errors import SuggestionError
-from bomi.search.candidates import EXACTLY, RAW, _optimize, _pick, best_of, maximize, space_filling
+from bomi.search.candidates import RAW, _pick, best_of, maximize, space_filling
+from bomi.search.local import EXACTLY, optimize
 from bomi.search.trust_region import Region
 
 BOX = Space({"a": (0, 1), "b": (0, 1), "c": (0, 1)})
@@ -274,7 +275,7 @@ def test_what_several_discrete_parameters_gain_is_gained_at_once():
         return -(x - at).square().sum(-1)
 
     far = torch.from_numpy(space.snap((1 - at)[None].numpy()))
-    points, values = _optimize(score, space, far, None, EXACTLY)
+    points, values = optimize(score, space, far, None, EXACTLY)
     expected = torch.from_numpy(space.snap(at[None].numpy()))
     assert torch.equal(points, expected)
     assert values == score(expected)
@@ -284,6 +285,6 @@ def test_what_several_discrete_parameters_gain_is_gained_at_once():
 def test_changes_made_at_once_keep_the_constraints():
     """Each of two numbers alone may rise to 6, both may not."""
     space = Space({"n": Integer(0, 9), "m": Integer(0, 9)}, constraints=[Linear({"n": 1, "m": 1}, max=9)])
-    points, values = _optimize(lambda x: x[:, 0] + 1.1 * x[:, 1], space, torch.zeros(1, 2).double(), None, EXACTLY)
+    points, values = optimize(lambda x: x[:, 0] + 1.1 * x[:, 1], space, torch.zeros(1, 2).double(), None, EXACTLY)
     assert space.from_unit(points[0].numpy()) == {"n": 0, "m": 9}
     assert float(values) == pytest.approx(1.1)

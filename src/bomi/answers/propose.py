@@ -17,9 +17,9 @@ from bomi.learning import Fit, draw_seed
 from bomi.methods import Method
 from bomi.results import Suggestion
 from bomi.search import candidates
-from bomi.search.candidates import Score
 from bomi.search.choices import Choices
 from bomi.search.criteria import Acquisition
+from bomi.search.local import Score
 from bomi.search.outlook import Outlook
 from bomi.search.strategy import Task
 from bomi.space import cells

@@ -16,8 +16,8 @@ from bomi.errors import BomiError, CellError, shown
 from bomi.learning import AT_ONCE, Fit
 from bomi.model.execution import Execution
 from bomi.search import acquisition, candidates
-from bomi.search.candidates import Score
 from bomi.search.choices import Choices
+from bomi.search.local import Score
 from bomi.search.outlook import Outlook, judged, kept_by
 from bomi.space.numbers import plain_number
 

@@ -24,9 +24,10 @@ from bomi.campaign.columns import (
 from bomi.campaign.marks import Decision, decide
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import Campaign
+from bomi.data.columns import SHOWN_PROBLEMS, read_columns
 from bomi.data.objectives import ERROR
 from bomi.data.observations import Row
-from bomi.data.reading import SHOWN_PROBLEMS, read_columns, read_exclude
+from bomi.data.reading import read_exclude
 from bomi.data.settings import candidate_columns
 from bomi.errors import CellProblem, TableError
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Categorical, Ordinal

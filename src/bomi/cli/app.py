@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import bomi
-from bomi.cli import benchmarks, equipment, groups, learning, measured, showing, tables
+from bomi.cli import benchmarks, equipment, groups, judging, learning, measured, showing, tables
 from bomi.cli.console import Commands
 
 app = typer.Typer(
@@ -32,10 +32,10 @@ app.command(epilog="Example: bomi best lab.csv --format json")(learning.best)
 app.command(epilog="Example: bomi equipment lab.csv -o equipment.png")(equipment.equipment)
 app.command(epilog="Example: bomi groups lab.csv -o groups.png")(groups.groups)
 app.command(epilog="Example: bomi measured lab.csv humidity -o humidity.png")(measured.measured)
-app.command(epilog="Example: bomi trust lab.csv")(learning.trust)
-app.command(epilog="Example: bomi prospects lab.csv")(learning.prospects)
-app.command(epilog="Example: bomi plot lab.csv -o figures")(learning.plot)
-app.command(epilog="Example: bomi report lab.csv -o report.html")(learning.report)
+app.command(epilog="Example: bomi trust lab.csv")(judging.trust)
+app.command(epilog="Example: bomi prospects lab.csv")(judging.prospects)
+app.command(epilog="Example: bomi plot lab.csv -o figures")(judging.plot)
+app.command(epilog="Example: bomi report lab.csv -o report.html")(judging.report)
 app.command(epilog="Example: bomi runsheet lab.csv -o runsheet.pdf")(tables.runsheet)
 app.command(epilog="Example: bomi web lab.csv")(showing.web)
 app.command(epilog="Example: bomi serve campaigns")(showing.serve)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from bomi.data.columns import table_columns, table_error
 from bomi.data.observations import default_of
-from bomi.data.reading import is_blank, read_cell, table_columns, table_error
+from bomi.data.reading import is_blank, read_cell
 from bomi.errors import CellError, CellProblem, TableError, shown
 from bomi.space import Array, Real, Space, cells
 from bomi.space.cells import Cell, Interval, Known, Normal

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from bomi.data.columns import read_columns, table_columns
 from bomi.data.conditions import check_condition
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import is_failed, read_cell, read_columns, read_error, read_id, read_outcome, table_columns
+from bomi.data.reading import is_failed, read_cell, read_error, read_id, read_outcome
 from bomi.data.settings import check_parameters
 from bomi.errors import BomiError, CellError, SuggestionError, TableError, shown
 from bomi.space import Space

@@ -16,8 +16,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import FrozenTrial, TrialState
 from torch import Tensor
 
-from bomi.search.candidates import Score
 from bomi.search.criteria import Acquisition
+from bomi.search.local import Score
 from bomi.search.outlook import Outlook
 from bomi.space import Parameter, Space
 from bomi.space.cells import Known

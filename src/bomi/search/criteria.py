@@ -15,7 +15,7 @@ from bomi.errors import MethodError, check_choice, shown
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.mixture import Mixture
 from bomi.search import acquisition
-from bomi.search.candidates import Score
+from bomi.search.local import Score
 from bomi.search.outlook import Outlook, Places
 
 

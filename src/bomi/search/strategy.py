@@ -12,7 +12,7 @@ from bomi.errors import MethodError, check_choice
 from bomi.impute.completed import Completed
 from bomi.impute.table import Table
 from bomi.search import candidates
-from bomi.search.candidates import Score
+from bomi.search.local import Score
 from bomi.search.trust_region import Region, TrustRegion
 from bomi.space import Space
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from bomi import saving
+from bomi.data.columns import ALIKE
 from bomi.data.observations import Observations, Row
-from bomi.data.reading import ALIKE
 from bomi.data.telling import locate, withdrawn
 from bomi.errors import SuggestionError, TableError
 from bomi.optimizer import Optimizer
