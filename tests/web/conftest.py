@@ -28,6 +28,16 @@ REQUIRED = os.environ.get("BOMI_REQUIRE_ALL") == "1"
 CAMPAIGN = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"), re.DOTALL)[1]
 QUICK = CAMPAIGN + '\n[method]\nname = "mean"\n'
 
+# What the page has said in messages that go by themselves: a starved machine may look only once they are gone.
+SAID = """window.said = [];
+    const seen = new WeakMap();
+    new MutationObserver(() => {
+        for (const one of document.querySelectorAll('.q-notification')) {
+            if (seen.get(one) !== one.innerText) said.push(one.innerText);
+            seen.set(one, one.innerText);
+        }
+    }).observe(document, {childList: true, subtree: true, characterData: true})"""
+
 
 def need(condition: object, what: str) -> None:
     """Skip without it, or fail where everything is required."""
@@ -163,6 +173,7 @@ def profile(chromium) -> Iterator:
     """One browser profile, which has the page's own scripts in its cache."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce")
     context.set_default_timeout(90_000)  # a starved machine is slow, not wrong
+    context.add_init_script(SAID)
     yield context
     context.close()
 
@@ -242,10 +253,10 @@ def _has(module: str) -> bool:
 
 
 class Line:
-    """A connection to a port that can be cut and mended."""
+    """A connection to a port that can be cut and mended, and that can swallow what is sent before either end knows."""
 
     def __init__(self, target: int) -> None:
-        self.target, self.whole, self.open = target, True, set()
+        self.target, self.whole, self.open, self.swallows = target, True, set(), False
         self.server = socket.create_server(("127.0.0.1", 0))
         self.port = self.server.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -267,11 +278,15 @@ class Line:
     def _carry(self, one: socket.socket, other: socket.socket) -> None:
         try:
             while data := one.recv(65536):
-                other.sendall(data)
+                if not self.swallows:
+                    other.sendall(data)
         except OSError:
             pass
         for end in (one, other):
             end.close()
+
+    def swallow(self) -> None:
+        self.swallows = True
 
     def cut(self) -> None:
         self.whole = False
@@ -281,7 +296,7 @@ class Line:
         self.open = set()
 
     def mend(self) -> None:
-        self.whole = True
+        self.whole, self.swallows = True, False
 
     def end(self) -> None:
         self.cut()

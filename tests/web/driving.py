@@ -51,7 +51,9 @@ def idle(tab):
 
 
 def told(tab, text):
-    tab.locator(".q-notification", has_text=text).first.wait_for()
+    """Wait for a message; each is heard once."""
+    hear = "text => { const at = said.findIndex(one => one.includes(text)); return at >= 0 && said.splice(at, 1) }"
+    tab.wait_for_function(hear, arg=text)
 
 
 def button(tab, name):

@@ -4,7 +4,7 @@ import signal
 
 from bomi.campaign.kept import kept_path
 
-from .driving import SLOW, button, cell, go, marked, only, retype, rows, told
+from .driving import SLOW, button, cell, go, marked, only, retype, rows, save, told
 
 
 def wait_kept(tab, path, text):
@@ -242,3 +242,30 @@ def test_a_connection_that_is_cut_for_a_while_comes_back_by_itself(lab, served, 
     told(page, "Connected again. Nothing that you typed is lost.")
     button(page, "Save 2 changes").wait_for()
     page.get_by_text("No connection. What you type stays in this browser").wait_for(state="hidden")
+
+
+def test_what_was_on_its_way_when_the_connection_broke_is_sent_again(lab, served, tab, cut):
+    """A laptop that sleeps breaks a connection long before either end notices."""
+    server = served(lab)
+    line = cut(server.port)
+
+    def lost(type_):
+        line.swallow()
+        type_()
+        line.cut()
+        line.mend()
+        told(page, "Connected again. Nothing that you typed is lost.")
+
+    page = tab(server.address.replace(str(server.port), str(line.port)))
+    names = ["Ann", "Eve", "Zoe"]
+    lost(lambda: [retype(page, row, 7, name) for row, name in enumerate(names)])
+    save(page, "Save 3 changes")
+    assert [row["operator"] for row in rows(lab)[:3]] == names
+    go(page, "Set-up")
+    end = page.get_by_label("To", exact=True).first
+    lost(lambda: end.fill("260"))
+    wait_kept(page, kept_path(lab), '"high": "260"')
+    assert end.input_value() == "260"
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    assert "range = [120, 260]" in (lab.parent / "campaign.toml").read_text(encoding="utf-8")

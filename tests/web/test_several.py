@@ -3,6 +3,8 @@
 import csv
 import re
 
+from .driving import told
+
 TOML = """
 [objectives.yield]
 goal = "maximize"
@@ -72,7 +74,7 @@ def test_two_outcomes_and_their_trade_offs(tmp_path, served, tab):
     before = (tmp_path / "campaign.toml").read_text(encoding="utf-8")
     page.get_by_role("button", name="Remove impurity").click()
     page.get_by_role("button", name="Save").click()
-    page.locator(".q-notification", has_text="Saved as campaign.toml").first.wait_for()
+    told(page, "Saved as campaign.toml")
     after = (tmp_path / "campaign.toml").read_text(encoding="utf-8")
     assert "[objectives.impurity]" in before
     assert '[objective]\nname = "yield"' in after

@@ -122,6 +122,7 @@ window.bomi = (() => {
     window.socket.on("disconnect", () => offline(true));
     window.socket.on("connect", () => {
       if (cut) offline(false), back();
+      setTimeout(() => send(Object.keys(held()).filter((key) => key !== window.bomiGrid?.open())), 300); // what was on its way
     });
     back();
     send(Object.keys(before).filter((key) => !(key in typed)));

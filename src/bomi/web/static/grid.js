@@ -312,5 +312,6 @@ window.bomiGrid = (() => {
     api.setFocusedCell(node.rowIndex, field);
   };
   const finish = () => api && !api.isDestroyed() && api.stopEditing();
-  return { ready, run, began, typed, left, ours, pressed, focused, marked, byNumber, drawn, find, finish };
+  const open = () => (spot && spot.typed !== null ? `cell/${spot.node.data.number}/${spot.name}` : null); // the cell that is typed into
+  return { open, ready, run, began, typed, left, ours, pressed, focused, marked, byNumber, drawn, find, finish };
 })();
