@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from bomi.campaign.packing import UNWRITABLE, packed, share
+from bomi.campaign.packing import UNWRITABLE, added_cells, packed
 from bomi.errors import FileError
 from bomi.space.cells import number_text
 from bomi.space.typed import STRICT
@@ -67,11 +67,7 @@ def append(
 
     A new cell looks like the one in the row above. Columns shown in percent are written as shares.
     """
-    places = {name: place for place, name in enumerate((*header, *missing)) if name}
-    cells = {header_number: {places[name]: name for name in missing}} if missing else {}
-    for number, row in enumerate(rows, last + 1):
-        texts = {name: share(text) if name in percent else text for name, text in row.items() if name in places}
-        cells[number] = {places[name]: text for name, text in texts.items() if text}
+    cells = added_cells(header, header_number, last, missing, rows, percent)
     return _written(path, content, sheet, cells, above=last)
 
 

@@ -1,11 +1,11 @@
-"""What all workbooks that are written to share: an archive of which some parts are anew, texts and shares."""
+"""What both formats of workbooks that are written to share: an archive of which some parts are anew, added cells."""
 
 from __future__ import annotations
 
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from bomi.space.cells import number_text
 from bomi.space.typed import STRICT
@@ -20,6 +20,23 @@ def packed(content: bytes, parts: Mapping[str, bytes]) -> bytes:
         for info in old.infolist():
             new.writestr(info, parts.get(info.filename) or old.read(info.filename))
     return made.getvalue()
+
+
+def added_cells(
+    header: Sequence[str],
+    header_number: int,
+    last: int,
+    missing: Sequence[str],
+    rows: Sequence[Mapping[str, str]],
+    percent: Collection[str],
+) -> dict[int, dict[int, str]]:
+    """The cells of columns and rows that are added, by row and by place in the row: see `append` of either format."""
+    places = {name: place for place, name in enumerate((*header, *missing)) if name}
+    cells = {header_number: {places[name]: name for name in missing}} if missing else {}
+    for number, row in enumerate(rows, last + 1):
+        texts = {name: share(text) if name in percent else text for name, text in row.items() if name in places}
+        cells[number] = {places[name]: text for name, text in texts.items() if text}
+    return cells
 
 
 def share(text: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from bomi.campaign.packing import UNWRITABLE, packed, share
+from bomi.campaign.packing import UNWRITABLE, added_cells, packed
 from bomi.errors import FileError
 from bomi.space.cells import number_text
 from bomi.space.typed import STRICT
@@ -49,13 +49,7 @@ def append(
     A new cell looks like the one in the row above. Columns shown in percent are written as shares.
     """
     part, text = _opened(content, sheet)
-    places = {name: place for place, name in enumerate((*header, *missing)) if name}
-    cells: dict[int, dict[int, str]] = {header_number: {places[name]: name for name in missing}} if missing else {}
-    for number, row in enumerate(rows, last + 1):
-        cells[number] = {
-            places[name]: share(text) if name in percent else text for name, text in row.items() if name in places
-        }
-        cells[number] = {place: text for place, text in cells[number].items() if text}
+    cells = added_cells(header, header_number, last, missing, rows, percent)
     return packed(content, {part: _with_cells(path, text, cells, last).encode()})
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bomi.cli.console import say, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import kind_of, show
+from bomi.cli.printing import kind_of, records_of, show
 from bomi.results import missing
 
 
@@ -30,7 +30,7 @@ def equipment(
 
         study = workflow.load(table, campaign, seed=seed)
         frame = study.optimizer.execution()
-        records: list[dict[str, Any]] = [{str(k): v for k, v in record.items()} for record in frame.to_dict("records")]
+        records = records_of(frame)
         if figure is not None:
             drawing.save(equipment_plot.equipment(study.optimizer), figure.with_suffix(""), [kind_of(figure)])
     shown = [{**record, "instead": _swaps(record["instead"])} for record in records]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bomi.cli.console import say, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import kind_of, show
+from bomi.cli.printing import kind_of, records_of, show
 from bomi.errors import BomiError
 
 
@@ -39,8 +39,7 @@ def groups(
         if figure is not None:
             made = conditions_plot.conditions(study.optimizer, outcome)
             drawing.save(made, figure.with_suffix(""), [kind_of(figure)])
-    records = [_plain(record) for record in offsets.to_dict("records")]
-    changes = [_plain(record) for record in drift.to_dict("records")]
+    records, changes = records_of(offsets), records_of(drift)
     document = {"offsets": records, "drift": changes, "sentences": said}
     show(
         records or changes[:: max(len(changes) // 10, 1)] if shape is Format.table else records or changes,
@@ -51,7 +50,3 @@ def groups(
         say(sentence)
     if figure is not None:
         say(f"drew {figure}")
-
-
-def _plain(record: dict[Any, Any]) -> dict[str, Any]:
-    return {str(name): value for name, value in record.items()}

@@ -10,7 +10,7 @@ import typer
 
 from bomi.cli.console import after, say, visible, working
 from bomi.cli.options import Candidates, Config, Format, Given, Risk, Seed, Shape, Table, read_given
-from bomi.cli.printing import flat, pairs, show, with_shares
+from bomi.cli.printing import flat, pairs, records_of, show, with_shares
 from bomi.results import Suggestion, by_name, expected, missing, nested
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
@@ -106,7 +106,7 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
 
         loaded = workflow.load(table, campaign, seed=seed)
         frame = workflow.gaps(loaded)
-    records = [{str(name): value for name, value in record.items()} for record in frame.to_dict("records")]
+    records = records_of(frame)
     judged = any(not missing(record["worth"]) for record in records)
     if shape is Format.table and not judged:
         records = [{name: value for name, value in record.items() if name != "worth"} for record in records]

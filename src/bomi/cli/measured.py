@@ -9,7 +9,7 @@ import typer
 
 from bomi.cli.console import say, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import kind_of, show
+from bomi.cli.printing import kind_of, records_of, show
 from bomi.errors import BomiError
 
 
@@ -39,7 +39,7 @@ def measured(
         found = analysis.moved(study.optimizer, parameter or names[0])
         if figure is not None:
             drawing.save(analysis.figure(study.optimizer, found), figure.with_suffix(""), [kind_of(figure)])
-    records = [{str(key): value for key, value in record.items()} for record in found.table.to_dict("records")]
+    records = records_of(found.table)
     worth = {"always": found.always, "adapted": found.adapted, "controlled": found.controlled}
     gains = {"knowing": found.knowing, "controlling": found.controlling}
     show(records, shape, {"parameter": found.parameter, "values": records, **worth, **gains})

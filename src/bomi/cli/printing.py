@@ -18,9 +18,16 @@ from bomi.results import missing, plain, rounded
 from bomi.space import cells
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bomi.results import AsDone, Prediction
 
 SHORT = 24  # characters of a text that is not wrapped
+
+
+def records_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The lines of a table, by column."""
+    return [{str(name): value for name, value in record.items()} for record in frame.to_dict("records")]
 
 
 def show(
