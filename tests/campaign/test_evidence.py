@@ -48,6 +48,7 @@ def test_levels_of_a_design_are_set_whatever_they_are_called(column):
         (["K. Noe", "K. Noe", "J. Ahl", "J. Ahl", "K. Noe", "J. Ahl", "K. Noe", "J. Ahl"], "look like people"),
         (["R-22", "R-22", "R-23", "R-23", "R-23", "R-24", "R-24", "R-24"], "differ in their numbers alone"),
         (["r1c1", "r1c2", "r2c1", "r2c2", "r1c1", "r1c2", "r2c1", "r2c2"], "differ in their numbers alone"),
+        (["SC03", "SC03", "SC05", "SC05", "SC03", "SC05", "SC03", "SC05"], "differ in their numbers alone"),
         (["I", "I", "I", "I", "II", "II", "II", "II"], "numbered, as blocks are"),
         (["early", "late", "early", "late", "night", "night", "early", "late"], "times of the day"),
         ([1, 1, 2, 2, 3, 3, 4, 4], "counts from 1"),
@@ -72,6 +73,12 @@ def test_a_name_that_says_that_it_is_set_outweighs_the_values():
     assert found([180, 195, 205, 210, 225, 230, 245, 250], name="speed (rpm)") == "sure"
     assert found([180.2, 181.1, 179.4, 180.7, 178.8, 182.3, 179.9, 181.6], name="speed (rpm)").startswith("doubtful")
     assert found(["A", "B", "A", "B", "A", "B", "A", "B"], name="solvent") == "sure"
+
+
+def test_limits_are_no_repeats_and_a_unit_alone_does_not_make_a_setting():
+    rows = ["180,30,2.8", "200,60,<1", "180,60,2.1", "200,30,<1", "220,30,1.9", "220,60,<1", "180,30,2.4"]
+    text = "\n".join(["T (°C),t (min),shine (W)", *rows])
+    assert guess(parse_sheet(Path("lab.csv"), text.encode())).campaign.objective == "shine (W)"
 
 
 def test_words_that_say_what_was_seen_are_told():

@@ -100,7 +100,8 @@ def _near_duplicates(experiments: Experiments) -> Iterator[str]:
 def _constant_outcomes(experiments: Experiments) -> Iterator[str]:
     for name in experiments.campaign.outcomes:
         told = [row.outcomes[name] for row in experiments.rows if name in row.outcomes]
-        if len(told) > 1 and min(told) == max(told):
+        limited = any(name in row.censored for row in experiments.rows)
+        if len(told) > 1 and min(told) == max(told) and not limited:
             yield f"{name!r} is {cells.number_text(told[0])} in every row: there is nothing to learn from it"
 
 

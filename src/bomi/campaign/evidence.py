@@ -68,7 +68,7 @@ _ELEMENT = (
     "H|He|Li|Be|B|C|N|O|F|Ne|Na|Mg|Al|Si|P|S|Cl|Ar|K|Ca|Sc|Ti|V|Cr|Mn|Fe|Co|Ni|Cu|Zn|Ga|Ge|As|Se|Br|Kr|Rb|Sr|Y|Zr|Nb|"
     "Mo|Ru|Rh|Pd|Ag|Cd|In|Sn|Sb|Te|I|Xe|Cs|Ba|La|Ce|Pr|Nd|Sm|Eu|Gd|Tb|Dy|Ho|Er|Yb|Lu|Hf|Ta|W|Re|Os|Ir|Pt|Au|Hg|Tl|Pb|Bi"
 )
-_PART = rf"(?:\(?(?:{_ELEMENT})\)?[\d₀-₉.]*){{1,8}}"
+_PART = rf"(?:\(?(?:{_ELEMENT})\)?(?:(?!0\d)[\d₀-₉.]*)){{1,8}}"
 _FORMULA = re.compile(rf"{_PART}(?:[/:+·-](?:{_PART}|[^\W\d]\w*))*")
 _CODED = re.compile(rf"[A-Z]|{_FORMULA.pattern}")  # the name of a factor, of an element or an oxide
 _RATIO = re.compile(r"\d+(?:[.,]\d+)?(?:\s*[:/]\s*\d+(?:[.,]\d+)?)+")

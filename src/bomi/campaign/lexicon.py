@@ -86,14 +86,14 @@ _MAXIMIZE = _pattern(
     r"ausbeute|\bausb\b|haftung|festigkeit|(?<!wasser)härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|",
     r"ertrag|zähigkeit|dehnung|",
     r"aktivität|",
-    r"geschmack|glanz|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
-    r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|",
+    r"geschmack|glanz(?!bildner|zusatz|träger)|echtheit|\w{3,}echt\b|\bfastness|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
+    r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan(?!teur)|brillance|viabilité|",
     r"exactitude|",
     r"adhérence|acceptabilité|^note ?$|",
     r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|",
     r"viabilidad|",
     r"exactitud|aceptaci|aceptabilidad|puntaje|puntuaci|",
-    r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|adesione|",
+    r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|lucentezza|solidità|adesione|",
     r"aderenza|",
     r"punteggio|rendimento|dureza|resistência|pureza|conversão|seletividade|eficiência|atividade|aderência|^nota\b|",
     r"wydajność|twardość|wytrzymałość|czystość|konwersja|selektywność|aktywność|\bplon\b|przyczepność|ocena|",
@@ -233,7 +233,7 @@ _LABEL_WORD = _pattern(  # anywhere in a name, but for batch size and block heig
     r"(?<!cell )(?<!cell_)line|linie|initials|kürzel|section|bay|owner|worker|staff|name|sn|serial|"
     r"prepared|checked|blk)(?![^\W_])"
     r"(?![\s_-]*(?:size|volume|height|weight|mass|temp|spacing))",
-    r"|担当|操作员|操作者|作業者|人员|负责人|批号|批次|ロット|담당|로트",
+    r"|\w[\s_.]*(?:n°|nº|№|#|(?<![^\W_])n[or]\.?)\s*$|担当|操作员|操作者|作業者|人员|负责人|批号|批次|ロット|담당|로트",
 )
 _MEASURED_WORD = _pattern(
     r"(?<![^\W_])(?:actual|measured|meas\.?|observed|found|obtained|determined|recorded|final|initial|ambient|amb\.?|"

@@ -116,7 +116,8 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
             f"{sheet.path}: {unread.name!r} may be the outcome, but {_example(sheet.columns[unread.name])!r} is no "
             "number; write numbers, or name another column with --objective"
         )
-    likely = [c.name for c in sorted(numeric, key=lambda c: c.kind == "number")][::-1]
+    order = [*columns]
+    likely = [c.name for c in sorted(numeric, key=lambda c: (c.kind == "number", order.index(c.name)))][::-1]
     raise UnsureError(
         f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}, or another: "
         f"{', '.join(map(repr, likely[1:8]))}{', ...' if len(likely) > 8 else ''}",
@@ -173,7 +174,7 @@ def _rivals(column: Column, numeric: Sequence[Column], columns: Sequence[Column]
 def _stands_out(column: Column, numeric: Sequence[Column]) -> bool:
     """Whether a column is the last one of numbers, and the only one that is not set: by its name, or as it repeats."""
     others = [other for other in numeric if other is not column]
-    if column is not numeric[-1] or (is_setting(column.name) and others and not is_size(column.name)):
+    if column is not numeric[-1] or (is_called_setting(column.name) and others and not is_size(column.name)):
         return False
     free = others if is_setting(column.name) else [other for other in others if not is_setting(other.name)]
     return not free or (column.variety >= DIFFERS and all(other.variety <= REPEATS for other in free))

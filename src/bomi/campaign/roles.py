@@ -83,6 +83,7 @@ class Column:
     notes: tuple[str, ...] = ()
     below: bool = False  # some cells are `<5`
     above: float | None = None  # the largest limit of cells such as `>200`
+    limits: frozenset[float] = frozenset()  # of both
     failed: bool = False  # some cells say that the experiment failed
     blanks: tuple[int, ...] = field(default=(), repr=False)  # places of blank cells
     default: str | None = None  # of a category: what a blank means
@@ -99,7 +100,9 @@ class Column:
     @cached_property
     def variety(self) -> float:
         """Which share of its numbers differ: what is set repeats, what is measured seldom does; 0 if they are few."""
-        return len(set(self.numbers)) / len(self.numbers) if len(self.numbers) >= 4 else 0.0
+        known = [number for number in self.numbers if number not in self.limits] if self.limits else self.numbers
+        known = known if len(known) >= 4 else self.numbers
+        return len(set(known)) / len(known) if len(known) >= 4 else 0.0
 
 
 def classify(sheet: Sheet, readers: Mapping[str, Numbers], digests: Mapping[str, Digest]) -> dict[str, Column]:
@@ -187,6 +190,7 @@ def _content(
     """A column by what its cells hold."""
     numbers = column.numbers
     odd: list[tuple[int, str]] = []
+    limits: list[float] = []
     below, above, failed, read = False, None, False, len(numbers)
     for place, text in known:
         word = text.strip().casefold()
@@ -206,12 +210,12 @@ def _content(
         elif isinstance(value, Censored):
             below = below or value.low == -math.inf
             above = above if value.low == -math.inf else max(value.low, above if above is not None else value.low)
-            numbers.append(value.high if value.low == -math.inf else value.low)
+            limits.append(value.high if value.low == -math.inf else value.low)
         elif value is not None:
             numbers.append(value)
     said = [text for _, text in odd]
     total = read + len(odd)
-    numbers = [number for number in numbers if math.isfinite(number)]
+    numbers = [number for number in (*numbers, *limits) if math.isfinite(number)]
     if total and read >= MOSTLY * total and not _few_codes(said):
         codes = _codes(numbers)
         kept = tuple(number for number in numbers if number not in codes) if codes else tuple(numbers)
@@ -222,7 +226,8 @@ def _content(
             return Column(name, CONSTANT, f"constant {cells.number_text(kept[0])}: not used", "number")
         return Column(
             name, OUTCOME if failed else PARAMETER, whole + ("; some failed" if failed else ""), "number", reader.unit,
-            kept, (), tuple(odd), tuple(map(cells.number_text, sorted(codes))), (), below, above, failed, blanks,
+            kept, (), tuple(odd), tuple(map(cells.number_text, sorted(codes))), (), below, above, frozenset(limits),
+            failed, blanks,
         )  # fmt: skip
     if read * 2 >= total and 0 < read < total:
         return Column(
