@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from bomi import Objective, Optimizer
-from bomi.answers.prospects import Scale, expected_gains, gains_of_repeating, since_improvement, spread_of
+from bomi.answers.prospects import Scale, expected_gains, gains_of_repeating, spread_of
 from bomi.answers.recommend import trade_offs
 from bomi.data.objectives import objective_of
 from bomi.impute.summary import fitted_by
+from bomi.impute.table import since_improvement
 from bomi.impute.transform import within
 from bomi.results import Prospects
 from bomi.search.acquisition import log_excess
@@ -218,8 +219,8 @@ def test_the_spread_leaves_outliers_out():
 
 
 def test_what_is_as_good_as_the_best_is_no_improvement():
-    assert since_improvement(np.array([1.0, 5.0, 2.0, 5.01, 3.0]), 10.0) == 3
-    assert since_improvement(np.array([1.0, 5.0, 2.0, 5.1, 3.0]), 10.0) == 1
+    assert since_improvement(torch.tensor([1.0, 5.0, 2.0, 5.01, 3.0]), 0.05) == 3
+    assert since_improvement(torch.tensor([1.0, 5.0, 2.0, 5.1, 3.0]), 0.05) == 1
 
 
 def test_a_model_that_is_told_the_range_predicts_better_near_its_ends():

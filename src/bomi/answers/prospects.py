@@ -29,6 +29,7 @@ from bomi.answers.recommend import FEWEST_DRAWS, recommended, trade_offs
 from bomi.answers.validation import validated
 from bomi.data.objectives import Objective
 from bomi.impute.summary import fitted_by
+from bomi.impute.table import since_improvement
 from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit
 from bomi.model.gaussian_process import GaussianProcess, robust_cholesky
@@ -145,7 +146,7 @@ def prospects_of(known: Knowledge) -> Prospects:
         None if gap is None else (gap[0].row, gap[0].parameter, gap[1]),
         (known.tried_numbers[int(rows[repeated.argmax()])], float(repeated.max())) if len(rows) else None,
         scale.spread,
-        min(since_improvement(one.numpy(), scale.spread) for one in scale.utilities(scale.measured).unbind(-1)),
+        min(since_improvement(one, AS_GOOD * scale.spread) for one in scale.utilities(scale.measured).unbind(-1)),
         scale.cost,
         all(validated(known, j).trusted for j in range(len(known.objectives))),
     )
@@ -224,11 +225,6 @@ def spread_of(outcomes: Array) -> float:
     """The span of what was measured, outliers apart: from 5 to 95 %."""
     low, high = np.quantile(outcomes, [0.05, 0.95])
     return float(high - low) or float(np.ptp(outcomes)) or 1.0
-
-
-def since_improvement(merits: Array, spread: float) -> int:
-    """How many outcomes came after the first that is the best, or as good as the best.  merits: (n,)"""
-    return len(merits) - 1 - int((merits >= merits.max() - AS_GOOD * spread).argmax())
 
 
 def best_complete_rows(scale: Scale) -> Tensor:

@@ -256,8 +256,7 @@ class Table:
         (aim,), (outcomes,) = self.aims, self.outcomes
         merits = (outcomes if aim is None else -(outcomes - aim).abs()).nan_to_num(nan=-torch.inf)
         deviation = (outcomes - outcomes.nanmedian()).abs().nanmedian()
-        improved = merits >= merits.max() - MINIMUM_IMPROVEMENT * deviation
-        return len(self) - 1 - int(improved.int().argmax())
+        return since_improvement(merits, MINIMUM_IMPROVEMENT * float(deviation))
 
     @property
     def patience(self) -> int:
@@ -282,6 +281,11 @@ class Table:
         moved = worlds.clone()
         moved[:, rows] = torch.from_numpy(kept).reshape(moved[:, rows].shape)
         return moved
+
+
+def since_improvement(merits: Tensor, least: float) -> int:
+    """How many came after the first that is the best, or short of it by no more than the least improvement.  (n,)"""
+    return len(merits) - 1 - int((merits >= merits.max() - least).int().argmax())
 
 
 def share(space: Space, rows: Sequence[Row]) -> tuple[Tensor, list[Row]]:
