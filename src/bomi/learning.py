@@ -68,12 +68,12 @@ class Fit:
 
     @property
     def transforms(self) -> tuple[Transform, ...]:
-        """Of each outcome: what its model was learned from."""
+        """The transform of each outcome: what its model was learned from."""
         return self.completed.transforms
 
     @property
     def aims(self) -> tuple[float | None, ...]:
-        """Of each outcome: where it should be, on the model's scale."""
+        """Where each outcome should be, on the model's scale."""
         return self.completed.aims
 
     @property

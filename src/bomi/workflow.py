@@ -200,7 +200,7 @@ def prospects(loaded: LoadedTable) -> tuple[Prospects, str]:
     return found, found.advice(called(loaded))
 
 
-STRONGEST = 3  # rows and gaps that are told of a prediction
+STRONGEST = 3  # rows and gaps that are named beside a prediction
 
 
 @dataclass(frozen=True)

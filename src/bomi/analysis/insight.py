@@ -210,7 +210,7 @@ def why(
 
 
 def chance_of(optimizer: Optimizer) -> str:
-    """What a chance is told of."""
+    """What a chance refers to."""
     several = len(wanted(optimizer.objectives)) > 1
     return "its chance " + ("not to be beaten by any row" if several else "to beat the best row")
 

@@ -198,7 +198,7 @@ def _levels(heights: Array, possible: tuple[float, float]) -> Array:
 
 
 def _rounded(value: Known) -> str:
-    """A value as it is told beside a figure."""
+    """A value as it is written beside a figure."""
     return f"{value:.4g}" if isinstance(value, float) else cells.text(value)
 
 

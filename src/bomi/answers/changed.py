@@ -33,7 +33,7 @@ class Others:
         self.whole = self.moved.whole(self.rows) if few else None
 
     def log_densities(self, which: Tensor, slots: Tensor, values: Tensor) -> Tensor:
-        """Of some of the rows that have it, by the values of some inputs.
+        """Log densities of the outcome in some of the rows that have it, by the values of some inputs.
 
         (r,), (r, g), (Q, r, S, g) -> (Q, r, S)
         """

@@ -114,7 +114,7 @@ def _worth(fit: Fit, *, seed: int) -> Mapping[str, float]:
     both = torch.stack([recommended(fit, even, risk, seed=seed) for risk in (EXPECTED, NOMINAL)])
 
     def outcomes(execution: Execution | None) -> torch.Tensor:
-        """Of asking for one or the other.  (2, J)"""
+        """What to expect of asking for one or the other.  (2, J)"""
         with torch.no_grad():
             merits = fit.choosing(Choices(fit.table.space), execution=execution).merits(both)
         return _outcomes(fit, merits)

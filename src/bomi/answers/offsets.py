@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NEW = "(a new one)"  # in the place of a group: what one without rows may turn out to be
 COLUMNS = ["column", "group", "rows", "offset", "sd"]
-POINTS = 41  # times at which drift is told
+POINTS = 41  # times at which drift is given
 
 
 def offsets_table(known: Knowledge, j: int) -> pd.DataFrame:

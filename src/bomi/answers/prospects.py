@@ -73,19 +73,19 @@ class Scale:
 
     @cached_property
     def spreads(self) -> Tensor:
-        """Of each outcome's rows.  (J,)"""
+        """The spread of each outcome over its rows.  (J,)"""
         told = [self.fit.table.outcomes[j] for j in self.fit.wanted]
         known = [one[~one.isnan()].numpy() for one in told]
         return torch.tensor([spread_of(one) for one in known], dtype=torch.float64)
 
     @property
     def spread(self) -> float:
-        """Of one outcome in its unit; of several, all of it in per cent."""
+        """The spread of a single outcome in its unit; of several outcomes 100 per cent."""
         return float(self.spreads[0]) if len(self.objectives) == 1 else PER_CENT
 
     @property
     def unit(self) -> str:
-        """Of gains."""
+        """The unit of gains."""
         return self.objectives[0].unit if len(self.objectives) == 1 else "% of the spread"
 
     @property

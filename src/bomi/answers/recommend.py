@@ -147,7 +147,7 @@ def best_of_each_draw(fit: Fit, *, seed: int) -> list[Tensor] | None:
             for j, parts in found.items():
                 aim = fit.aims[j]
                 merits = judged(acquisition.merit(models[j].means(points), aim), kept).amax(-1)
-                # The nearest to an aim that a world expects is told as a place above it: only the distance counts.
+                # The nearest to an aim that a world expects is given as a place above it: only the distance counts.
                 told = fit.transforms[j].to_outcomes(merits if aim is None else aim - merits)
                 parts.append(told.clamp(*fit.table.ranges[j]))
     return [torch.cat(parts) for parts in found.values()]

@@ -33,7 +33,7 @@ class Density:
 
     @classmethod
     def of(cls, apart: Tensor) -> Density:
-        """Of numbers less what is expected of them.  (n,)"""
+        """The density of numbers, less what is expected of them.  (n,)"""
         middle = float(apart.nanquantile(0.5)) if not apart.isnan().all() else 0.0
         return cls(apart, middle, float(_width((apart - middle).abs().unsqueeze(-1))))
 

@@ -87,7 +87,7 @@ def experiments_in(
     numeric: Sequence[int],
     header: Sequence[str],
 ) -> tuple[list[int], list[tuple[int, str]]]:
-    """The places of the experiments, and of what else stands below the header, with why it is none."""
+    """The places of the experiments, and of what else stands below the header, with why it is no experiment."""
     body: list[int] = []
     left_out: list[tuple[int, str]] = []
     title = [cell.strip() for cell in header]

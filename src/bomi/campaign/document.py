@@ -1,4 +1,4 @@
-"""From the sections and keys of campaign.toml to what they mean; everything that is wrong is told, with its place."""
+"""From the sections and keys of campaign.toml to what they mean; every fault is reported with its place."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def _constraints(whole: _Section, parameters: Sequence[str]) -> list[Constraint]
 
 
 def constraint_of(spec: Mapping[str, Any], parameters: Sequence[str]) -> Constraint:
-    """The constraint of a section alone; SpaceError if it is none."""
+    """The constraint of a section alone; SpaceError if it is no valid one."""
     return _constraint(_Section((), spec, []), parameters)
 
 

@@ -24,7 +24,7 @@ FEWEST = 3  # values of a category that may name combinations of the others
 SOME = 1000  # rows that are looked at first
 FIRST = 30  # and of every three parameters
 CLOSE = 0.005  # of a number: what is computed from others is typed to about three digits
-APART = 0.5  # of the range of all outcomes: further apart, two outcomes of one experiment are told
+APART = 0.5  # of the range of all outcomes: further apart, two outcomes of one experiment are named
 _CODE = re.compile(
     r"(?:^|[\s_])(?:type|code|class|kind|group|machine|line|reactor|furnace|oven|grade|alloy|legierung|alliage|aleación|supplier|strain|variety|recipe|typ|"
     r"art|klasse|ofen|anlage|maschine|sorte|gruppe|classe|four|groupe|tipo|clase|grupo|horno)(?:$|[\s_.])",

@@ -67,7 +67,7 @@ class Draft:
         return [place for place, number in enumerate(numbers) if number not in gone]
 
     def typed(self, place: int, column: str, text: str) -> Draft:
-        """With one cell typed anew; as it was before, it is no change any more. An error changes nothing."""
+        """With one cell typed anew; typed as it was before, it is no longer a change. An error changes nothing."""
         return self.pasted({(place, column): text})
 
     def pasted(self, texts: Mapping[tuple[int, str], str]) -> Draft:
@@ -88,7 +88,7 @@ class Draft:
             if seen.get(column, "") != text:
                 edits[edit.number, column] = edit
         changed = replace(self, changes=replace(self.changes, edits=tuple(edits.values()), added=tuple(added)))
-        if len(changed.sheet.rows) != len(sheet.rows):  # a cell that cannot be written is told now, not on saving
+        if len(changed.sheet.rows) != len(sheet.rows):  # a cell that cannot be written is reported now, not on saving
             raise FileError("that would leave the row without anything in it; type ? for what nobody knows")
         return changed
 

@@ -1,4 +1,4 @@
-"""Changes of a table that others may be writing to: what changed meanwhile is told, never overwritten.
+"""Changes of a table that others may be writing to: what changed meanwhile is reported, never overwritten.
 
 An edit carries its row as it was seen. On saving, the row is looked for in the file as it is now: by its id where the
 table has ids, else by all its cells. If the cell reads as it was seen, it is written; if not, somebody was faster, and

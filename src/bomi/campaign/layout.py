@@ -175,7 +175,7 @@ def _names(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def _check_upright(records: Sequence[Sequence[str]], numbers: Sequence[int], header: int) -> None:
-    """A table whose experiments are columns is told, not read."""
+    """A table whose experiments are columns is reported, not read."""
     row = [cell for cell in records[header] if cell.strip()]
     below = [record for record in records[header + 1 : header + 1 + TOP] if any(cell.strip() for cell in record)]
     names = [record[0].strip() for record in below if record and record[0].strip()]

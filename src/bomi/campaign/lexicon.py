@@ -331,7 +331,7 @@ def goal_of(name: str) -> str | None:
         return "maximize"
     more = [match.span() for match in _MAXIMIZE.finditer(plain)]
     less = (match.span() for match in _MINIMIZE.finditer(plain))
-    if any(not any(a <= start and end <= b for a, b in more) for start, end in less):  # the loss in gloss is none
+    if any(not any(a <= start and end <= b for a, b in more) for start, end in less):  # not the loss in gloss
         return "minimize"  # also what is lost of something good: yield loss, perte de rendement
     return "maximize" if more else None
 

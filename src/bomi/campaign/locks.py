@@ -67,7 +67,7 @@ def _open_lock(path: Path, beside: Path) -> int:
 
 @contextmanager
 def _unlinked(beside: Path) -> Iterator[None]:
-    """Permission is asked for again; anything else that is wrong with a lock is told."""
+    """Permission is asked for again; anything else that is wrong with a lock is reported."""
     try:
         yield
     except PermissionError:

@@ -127,7 +127,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
 
 
 def _unread(sheet: Sheet, columns: Mapping[str, Column], numeric: Sequence[Column]) -> Column | None:
-    """The last column of a table, if most of its cells begin with a number, though it is none of numbers."""
+    """The last column of a table, if most of its cells begin with a number, though it is not a column of numbers."""
     names = [c.name for c in columns.values() if c in numeric or (c.role == UNUSED and _example(sheet.columns[c.name]))]
     return None if columns[names[-1]] in numeric else columns[names[-1]]
 

@@ -73,7 +73,7 @@ def ledger(path: Path, campaign: Campaign) -> Iterator[Ledger]:
     with locked(path):
         content = storage.read_bytes(path)
         experiments = parse_experiments(path, content, campaign)
-        experiments.sheet.append([], [])  # what cannot be written to is told before anything is computed
+        experiments.sheet.append([], [])  # a table that cannot be written to is reported before anything is computed
         yield Ledger(experiments, content)
 
 

@@ -242,7 +242,7 @@ def _content(
 
 
 def _few_codes(said: Sequence[str]) -> bool:
-    """Whether what is no number repeats, as categories do, rather than being mistakes."""
+    """Whether the texts that are not numbers repeat, as categories do, and so are no mistakes."""
     return len(said) >= 6 and len(set(said)) <= len(said) / 3
 
 

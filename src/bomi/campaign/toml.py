@@ -107,7 +107,7 @@ class Campaign:
 
     @classmethod
     def read(cls, path: Path) -> Campaign:
-        """The campaign in a file; every problem is told at once."""
+        """The campaign in a file; all problems are reported at once."""
         return parse_campaign(path, storage.read_bytes(path, limit=LIMIT))
 
     def text(
@@ -129,7 +129,7 @@ def campaign_path(table: Path, given: Path | None = None) -> Path:
 
 
 def parse_campaign(path: Path, content: bytes) -> Campaign:
-    """The campaign in the content of a file; every problem is told at once."""
+    """The campaign in the content of a file; all problems are reported at once."""
     return from_document(path, read_document(path, content))
 
 
@@ -159,7 +159,7 @@ def _check_keys(path: Path, text: str) -> None:
 
 
 def from_document(path: Path, document: Mapping[str, Any]) -> Campaign:
-    """The campaign of sections and keys; every problem is told at once, with the path."""
+    """The campaign of sections and keys; all problems are reported at once, with the path."""
     try:
         means = meaning(described(path, document))
         return Campaign(**vars(means))

@@ -64,7 +64,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def _spelled_out() -> Iterator[None]:
-    """A wrong argument, such as the name of a file that a pattern found, is told as it is typed and not obeyed."""
+    """A wrong argument, such as the name of a file that a pattern found, is printed as typed and not obeyed."""
     try:
         yield
     except Exception as error:

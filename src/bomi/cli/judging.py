@@ -57,7 +57,7 @@ def prospects(
         say(f"drew {figure}")
 
 
-SHOWN = 10  # rows that are told on a screen
+SHOWN = 10  # rows that are shown on a screen
 
 
 def trust(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = Format.table) -> None:

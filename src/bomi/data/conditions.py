@@ -114,5 +114,5 @@ def _time(cell: object, first: bool) -> float | None:
     """What a cell that was checked says of the time."""
     try:
         return read_time(cell, day_first=first)
-    except CellError:  # a day that is none, if the column begins with the month: as if it were blank
+    except CellError:  # no such day, if the column begins with the month: as if it were blank
         return None

@@ -140,8 +140,8 @@ class Table:
 
     @cached_property
     def leaders(self) -> Tensor | None:
-        """Of each gap that shares its value the row whose gap comes first, of others their own; None without any that
-        do.  (n, p)"""
+        """For each gap that shares its value, the row whose gap comes first; for others, their own row. None if no gap
+        shares its value.  (n, p)"""
         if self.groups is None or not bool((self.groups >= 0).any()):
             return None
         own = torch.arange(len(self))[:, None].expand(self.groups.shape)
@@ -200,7 +200,7 @@ class Table:
 
     @property
     def censored(self) -> Tensor:
-        """Of which outcomes only limits are known.  (m, n) bool"""
+        """Which outcomes are known by their limits alone.  (m, n) bool"""
         if self.limits is None:
             return torch.zeros_like(self.outcomes, dtype=torch.bool)
         ends: Tensor = self.limits.isfinite().any(0)
@@ -329,7 +329,7 @@ def deduce(space: Space, recorded: Mapping[str, Cell]) -> Mapping[str, Cell]:
 
 
 def _within(cell: Uncertain, parameter: Parameter) -> Uncertain:
-    """Of an interval the part inside the bounds, if there is one."""
+    """The part of an interval inside the bounds, if there is one; other cells as they are."""
     if not isinstance(cell, Interval) or isinstance(parameter, Categorical | Ordinal):
         return cell
     low, high = max(cell.low, parameter.low), min(cell.high, parameter.high)

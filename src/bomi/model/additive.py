@@ -242,7 +242,7 @@ class AdditiveCandidates:
         return found
 
     def covariances(self, codes: Tensor, rows: Tensor, slots: Tensor, values: Tensor) -> Tensor:
-        """Of the rows, with candidates for the parameters `slots`, and all others.  -> (Q, B, S, n)"""
+        """The covariances of the rows, with candidates for the parameters `slots`, with all others.  -> (Q, B, S, n)"""
         rest = torch.ones(len(slots), self.parameters, dtype=torch.bool, device=slots.device)
         rest.scatter_(1, slots, False)
         others = rest.nonzero()[:, 1].reshape(len(slots), -1)
@@ -292,7 +292,7 @@ def _total(values: Tensor) -> Tensor:
 
 
 def _strips(distances: Tensor) -> tuple[Tensor, ...]:
-    """Of pairs that are too many for the cache by far, a part for each time; of others none.  (Q, p, ...)"""
+    """Pairs in parts that fit into the cache, if they are far too many for it; otherwise no parts.  (Q, p, ...)"""
     if distances.is_cuda or distances.ndim != 3 or distances.numel() <= 10 * CACHED:
         return ()
     strips: tuple[Tensor, ...] = distances.split(max(CACHED // distances[..., 0].numel(), 1), -1)
@@ -334,5 +334,5 @@ def risen(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _differences(x1: Tensor, x2: Tensor) -> Tensor:
-    """Of pairs of points, by column: each column's lie side by side.  (Q, ..., d) -> (Q, d, ...)"""
+    """Differences of pairs of points, those of each column side by side.  (Q, ..., d) -> (Q, d, ...)"""
     return x1.movedim(-1, 1).contiguous() - x2.movedim(-1, 1).contiguous()

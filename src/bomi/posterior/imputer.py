@@ -213,7 +213,7 @@ class Posterior:
     def _by_anchors(
         self, table: Table, rng: torch.Generator, worlds: Tensor | None, hyper: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """Of a large table, some rows are worlds as ever; the others are drawn given these, each on its own."""
+        """Some rows of a large table are drawn together, as in a small one; each of the others is drawn given these."""
         chosen = choose_anchors(table, rng)
         part = table.select(chosen)
         inputs, learned = self._fill(part, rng, None if worlds is None else worlds[:, chosen], hyper)

@@ -42,7 +42,7 @@ class NumberSpread:
 
     @classmethod
     def of(cls, x: Tensor, expected: Tensor, unexplained: float, *, steps: bool) -> Self:
-        """Of known values, what the other columns made one expect of some of them, and the variance that this leaves.
+        """From known values, what the other columns say of some of them, and the variance that this leaves.
 
         x: (n,); expected: (n,) in units of the column's mean and standard deviation, NaN where it is not known
         steps: whether values that come again have a probability of their own
@@ -107,7 +107,7 @@ class CategorySpread:
 
     @classmethod
     def of(cls, x: Tensor, expected: Tensor) -> Self:
-        """Of known indices, and what the other columns made one expect of their features.
+        """From known indices, and what the other columns say of their features.
 
         x: (n,); expected: (n, K) in units of the features' means and standard deviations, NaN where it is not known
         """

@@ -110,7 +110,7 @@ def best_listed(
 
 
 def shortlist_of_list(listed: Tensor, per_world: Sequence[Score]) -> Tensor:
-    """Of a long list those of the best per-world scores.  (N, r) -> (s, r)"""
+    """The points of a long list with the best per-world scores.  (N, r) -> (s, r)"""
     return _shortlisted(listed, per_world, SHORTLIST) if len(listed) > SHORTLIST and per_world else listed
 
 

@@ -121,7 +121,7 @@ def _single_changes(space: Space, points: Tensor) -> tuple[Tensor, Tensor, Tenso
 def _joint_changes(
     space: Space, points: Tensor, moves: Tensor, origin: Tensor, parameters: Tensor, gains: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Of each point the best two, three and more changes of different parameters that each better it, made at once.
+    """Each point after its best two, three and more changes of different parameters at once, each of which betters it.
 
     What two parameters gain together is most often what either gains alone.  -> (m, d), (m,) of which of the points
     """

@@ -30,13 +30,13 @@ def unwrapped(value: Any) -> Any:
 
 
 def whole_number(value: object) -> int | None:
-    """The int that a value is; None if it is none."""
+    """The value as an int; None if it is not one."""
     held = unwrapped(value)
     return held if isinstance(held, int) and not isinstance(held, bool) else None
 
 
 def plain_number(value: object) -> int | float:
-    """The int or float that a value is; CellError if it is no number, not finite or too large.
+    """The value as an int or a float; CellError if it is no number, not finite or too large.
 
     >>> import numpy as np
     >>> plain_number(np.int64(3)), plain_number(Decimal("0.5"))

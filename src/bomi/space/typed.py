@@ -79,7 +79,7 @@ _FOOTNOTE = re.compile(  # 12.3*, 12.3 a), 12.3 ¹, 12.3 (n=3); 10² is a hundre
     r"\s?\([nN] ?= ?\d+\))$"
 )
 _REMARK = re.compile(r"(?<=[\d%])\s*\(([^\W\d][^\d()±<>=/]{2,})\)$")  # 8.8 (haze)
-_TELLING = re.compile(  # a remark that says what the number is, or that it is none
+_TELLING = re.compile(  # a remark that says what the number is, or that there is none
     r"fail|fehl|exclu|outlier|ausrei|invalid|ungültig|error|wrong|falsch|\bmax|\bmin|\bset\b|soll|target|nominal|est\b|est\.|"
     r"approx|circa|\benv|aprox|estim|geschätzt|stimat|calc|theor|\bcrude\b|\broh|brut",
     re.IGNORECASE,
@@ -299,7 +299,7 @@ def _converted(number: float, factor: float, shift: float) -> float:
 
 
 def _time(number: float, rest: str, marks: Marks, unit: str) -> Reading | None:
-    """A time in two units, `1 h 30 min` or `2h30`, or as a clock shows it, `1:30 h`; None if it is none."""
+    """A time in two units, `1 h 30 min` or `2h30`, or as a clock shows it, `1:30 h`; None if it is no time."""
     if clock := re.fullmatch(r":([0-5]\d)(?::([0-5]\d))?\s*(\S*)", rest):
         return _clock(number, float(clock[1]), clock[2], clock[3], unit)
     if not (match := re.fullmatch(r"([^\W\d]+)\.?\s*(\d+)\s*([^\W\d]*)\.?", rest)):

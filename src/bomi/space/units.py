@@ -265,7 +265,7 @@ def _like_a_unit(text: str) -> bool:
     if text[0].isdigit() and text[:2] != "1/":
         return False
     if "/" in text and "%" not in text:
-        over = find(text.rpartition("/")[2])  # dt/ha is a unit, Pd/C is none
+        over = find(text.rpartition("/")[2])  # dt/ha is a unit, Pd/C is not
         return over is not None and over.kind != "temperature"
     return len(text) <= 2 or (len(text) <= 15 and any(mark in text for mark in "%°µ²³^·"))
 
