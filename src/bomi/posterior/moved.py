@@ -34,7 +34,7 @@ class Moved:
         return max((GPU_STRIP if self.codes.is_cuda else STRIP) // max(each, 1), 1)
 
     def covariances(self, places: Tensor, rows: Tensor, slots: Tensor, values: Tensor) -> Tensor:
-        """The covariances of rows at some places of the table.  (B,), (Q, B, p), (B, g), (Q, B, S, g) -> (Q, B, S, n)"""
+        """Covariances of rows at some places of the table.  (B,), (Q, B, p), (B, g), (Q, B, S, g) -> (Q, B, S, n)"""
         k = self.metric.covariances(self.codes, *(one.to(self.codes.device) for one in (rows, slots, values)))
         return k if self.terms is None else k.add_(self.terms[:, places, None])
 
