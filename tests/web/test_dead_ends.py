@@ -285,3 +285,48 @@ def test_what_a_guess_cannot_tell_is_asked_with_a_button_for_each_answer(tmp_pat
     told(page, "Saved as campaign.toml")
     made = Campaign.read(tmp_path / "campaign.toml")
     assert (made.outcomes, made.id_column) == (("Rm [MPa]",), "Probe")
+
+
+def test_a_key_that_means_nothing_is_removed_with_a_button(lab, served, tab):
+    campaign = lab.parent / "campaign.toml"
+    text = 'colour = "red"\n' + QUICK.replace("[parameters.time]", "[parameters.time]\nspeed = 3")
+    campaign.write_text(text, encoding="utf-8")
+    page = tab(served(lab).at("setup"), "Set-up")
+    page.get_by_text("unknown key 'colour'").wait_for()
+    button(page, "Remove speed from [parameters.time]").click()
+    page.get_by_text("Unknown key 'speed'").wait_for(state="detached")
+    button(page, "Remove colour").click()
+    page.get_by_text("unknown key 'colour'").wait_for(state="detached")
+    assert campaign.read_text(encoding="utf-8") == text
+    page.reload()  # what goes is kept with the rest, and comes back by a step
+    button(page, "Undo").click()
+    page.get_by_text("Also in campaign.toml, and kept as it is: colour").wait_for()
+    button(page, "Save").click()
+    button(page, "Remove colour").click()
+    page.get_by_text("unknown key 'colour'").wait_for(state="detached")
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    made = Campaign.read(campaign)
+    assert (made.outcomes, made.space.parameters["time"].log) == (("strength",), True)
+
+
+def test_what_perhaps_nobody_sets_is_said_at_its_fields_once_a_sheet_is_uploaded(tmp_path, served, tab):
+    lines = [
+        f"{i},{20 + 5 * (i % 4)},{1 + i % 3},{6.81 + 0.07 * (5 * i % 11):.2f},{30 + 7 * i % 23}" for i in range(12)
+    ]
+    page = tab(served(tmp_path / "new.csv").address)
+    button(page, "Upload").first.click()
+    sheet = "\n".join(["run,temperature,time,pH,yield", *lines]) + "\n"
+    page.locator('input[type="file"]').set_input_files(
+        {"name": "batch.csv", "mimeType": "text/csv", "buffer": sheet.encode()}
+    )
+    button(page, "Use it").click()
+    button(page, "Set it up").click()
+    page.get_by_text("Perhaps nobody sets pH: it differs in nearly each row, as if measured.").wait_for()
+    button(page, "Nobody sets pH").click()
+    page.get_by_role("region", name="pH", exact=True).wait_for(state="detached")
+    page.get_by_role("button", name="pH may vary").wait_for()
+    button(page, "Save").click()
+    told(page, "Saved as campaign.toml")
+    made = Campaign.read(tmp_path / "campaign.toml")
+    assert (made.space.names, made.outcomes) == (("temperature", "time"), ("yield",))

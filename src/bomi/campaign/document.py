@@ -123,7 +123,7 @@ class _Section:
             if key not in known:
                 near = difflib.get_close_matches(key, known, n=1)
                 hint = f"did you mean {near[0]!r}?" if near else f"the known ones are {', '.join(known)}"
-                self.fault(f"unknown key {key!r}; {hint}", key)
+                self.faults.append(Fault(f"unknown key {key!r}; {hint}", ((*self.place, key),), unknown=True))
 
     def section(self, key: str) -> _Section:
         """The section under a key; an empty one if there is none."""

@@ -20,6 +20,7 @@ class Fault:
 
     message: str
     places: tuple[Place, ...] = ()
+    unknown: bool = False  # a key that means nothing: without it, all else means the same
 
     @property
     def section(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,16 @@ from nicegui import ui
 
 from bomi.campaign import CampaignError
 from bomi.campaign.edits import replace_file
+from bomi.campaign.faults import Fault
 from bomi.campaign.outcome import UnsureError
 from bomi.campaign.toml import from_document, parse_campaign, read_document
-from bomi.errors import BomiError
+from bomi.errors import BomiError, Place
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.outside import plain
 from bomi.web.views.setup_body import FormBody
-from bomi.web.views.setup_form import Form, FormError, document_of, form_of, fresh, read_setup, version
+from bomi.web.views.setup_form import Form, FormError, document_of, form_of, fresh, read_setup, version, without
 from bomi.web.views.typed import keep
 from bomi.web.views.versions import offer_versions
 
@@ -51,6 +52,7 @@ class SetupView(View):
         answers = kept.get("answers", {}) if isinstance(kept, Mapping) else {}
         self.document, guessed, broken = read_setup(snapshot, answers)
         self.state = copy.deepcopy(dict(kept)) if isinstance(kept, Mapping) else fresh(snapshot)
+        self.document = without(self.document, self.state.get("without", ()))
         with theme.block("line between sticky"):
             with theme.block("stack tight title"):
                 theme.heading("Set-up", 1)
@@ -190,7 +192,8 @@ class SetupView(View):
             if self.as_text:
                 self.text_editor()
             else:
-                self.body = FormBody(self.session, self.document, self.form, self.changed, self.draw)
+                answers = self.state.get("answers", {})
+                self.body = FormBody(self.session, self.document, self.form, answers, self.changed, self.draw)
                 self.body.build()
 
     def switch(self, as_text: bool) -> None:
@@ -239,12 +242,7 @@ class SetupView(View):
         """Check it, then write it."""
         path = self.session.snapshot.campaign_path
         try:
-            if self.as_text:
-                content = str(self.state["text"] or "").encode()
-                parse_campaign(path, content)
-            else:
-                content = from_document(path, document_of(self.form, self.document)).text().encode()
-            replace_file(path, content, expected=self.before)
+            replace_file(path, self.content(), expected=self.before)
         except BomiError as error:
             self.refuse(error)
             return
@@ -255,21 +253,47 @@ class SetupView(View):
         self.session.desk.tell(but=self.session)
         self.go("setup")
 
-    def tell(self, text: str) -> None:
-        """What is wrong, or nothing."""
+    def content(self) -> bytes:
+        """The file that was typed; an error if it makes no sense."""
+        path = self.session.snapshot.campaign_path
+        if not self.as_text:
+            return from_document(path, document_of(self.form, self.document)).text().encode()
+        content = str(self.state["text"] or "").encode()
+        parse_campaign(path, content)
+        return content
+
+    def tell(self, text: str, spare: Sequence[Fault] = ()) -> None:
+        """What is wrong, or nothing; a button for each key that can go."""
         self.message.clear()
         if text:
-            with self.message:
-                theme.note(text, bad=True)
+            with self.message, theme.note(text, bad=True):
+                for fault in spare:
+                    place = fault.places[0]
+                    where = f" from [{fault.section}]" if fault.section else ""
+                    theme.button(f"Remove {place[-1]}{where}", partial(self.let_go, place))
 
     def refuse(self, error: BomiError) -> None:
         """What is wrong, at its fields as far as it has some."""
+        faults = error.faults if isinstance(error, CampaignError) else ()
         if self.body is not None and isinstance(error, CampaignError | FormError):
             left = self.body.refuse(error)
-            self.tell("\n".join(left) or "Something is not right yet; see what is marked below.")
+            text = "\n".join(left) or "Something is not right yet; see what is marked below."
+            self.tell(text, [fault for fault in faults if fault.unknown])
             return
-        faults = error.faults if isinstance(error, CampaignError) else ()
         self.tell("\n".join(map(str, faults)) or str(error))
+
+    def let_go(self, place: Place) -> None:
+        """A key that means nothing goes, once it is saved."""
+        self.state["without"] = [*self.state.get("without", ()), list(place)]
+        self.document = without(self.document, [place])
+        self.changed()
+        self.draw()
+        try:
+            self.content()
+        except BomiError as error:
+            self.refuse(error)
+        else:
+            self.tell("")
 
 
 def _in_short(path: Path, content: bytes) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from nicegui import ui
 
-from bomi.campaign import CampaignError, guess
+from bomi.campaign import CampaignError, Guess, guess
 from bomi.campaign.toml import read_document
 from bomi.errors import BomiError
 from bomi.names import DEFAULT, METHOD_NAMES
@@ -42,6 +42,7 @@ class FormBody:
         session: Session,
         document: Mapping[str, Any],
         form: Form,
+        answers: Mapping[str, str],
         changed: Callable[[str, Any], None],
         redraw: Callable[[], None],
     ) -> None:
@@ -49,6 +50,7 @@ class FormBody:
         self.snapshot = session.snapshot
         self.document = document
         self.form = form
+        self.answers = answers  # to what a first guess cannot tell
         self.changed = changed
         self.redraw = redraw
         self.parts: dict[tuple[str, str], Part] = {}
@@ -95,6 +97,7 @@ class FormBody:
         part = ParameterPart(self.session, f"form/parameters/{key}", texts, self.changed, self.columns())
         if open_:
             self.parts["parameters", key] = part.build(lambda: self.take_out("parameters", key))
+            self.doubt(key, texts)
             return
         holder = ui.element("div")
 
@@ -110,6 +113,13 @@ class FormBody:
             button = theme.button("Change", edit).props("flat dense", remove="outline")
             button.props["aria-label"] = f"Change {texts['name']}"
             part.removable(texts["name"], lambda: self.take_out("parameters", key))
+
+    def doubt(self, key: str, texts: Mapping[str, str]) -> None:
+        """Of a parameter that was guessed: that perhaps nobody sets it, and why."""
+        why = self.first_guess.doubtful.get(texts["was"]) if self.first_guess and self.snapshot.toml is None else None
+        if why:
+            with theme.note(f"Perhaps nobody sets {texts['name']}: {why}.", icon="help_outline"):
+                theme.button(f"Nobody sets {texts['name']}", lambda: self.take_out("parameters", key))
 
     def draw_constraint(self, place: int, key: str) -> None:
         """The card of one constraint."""
@@ -138,10 +148,7 @@ class FormBody:
         names = [name for name in self.columns() if name and name not in taken and not name.startswith(RESERVED)]
         if not names or self.snapshot.sheet is None or len(self.columns()) >= LISTED:
             return
-        try:
-            why = {one.name: one.why or one.told for one in guess(self.snapshot.sheet).columns}
-        except BomiError:
-            why = {}
+        why = {one.name: one.why or one.told for one in self.first_guess.columns} if self.first_guess else {}
         title = f"{theme.count(len(names), 'other column')} of the table"
         with ui.expansion(title, icon="view_column", value=self.snapshot.toml is None):
             for name in names:
@@ -151,6 +158,17 @@ class FormBody:
                         ui.label(why.get(name, "")).classes("soft small")
                     button = theme.button("It may vary", partial(self.vary, name)).props("flat dense", remove="outline")
                     button.props["aria-label"] = f"{name} may vary"
+
+    @cached_property
+    def first_guess(self) -> Guess | None:
+        """What each column of the table looks like, if that can be told."""
+        sheet = self.snapshot.sheet
+        if sheet is None or len(self.columns()) >= LISTED:
+            return None
+        try:
+            return guess(sheet, **self.answers)
+        except BomiError:
+            return None
 
     def vary(self, name: str) -> None:
         """A column that may vary."""

@@ -85,6 +85,20 @@ def fresh(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
+def without(document: Mapping[str, Any], places: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """A document less some of its keys, each by its place."""
+    made = copy.deepcopy(dict(document))
+    for *path, key in places:
+        here: Any = made
+        try:
+            for step in path:
+                here = here[step]
+            del here[key]
+        except (KeyError, IndexError, TypeError):  # another version of the file may lack it
+            continue
+    return made
+
+
 def version(snapshot: Snapshot) -> str:
     """The campaign on disk, in short."""
     return hashlib.sha256(snapshot.toml or b"").hexdigest()[:16]
