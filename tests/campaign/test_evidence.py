@@ -49,6 +49,10 @@ def test_levels_of_a_design_are_set_whatever_they_are_called(column):
         (["R-22", "R-22", "R-23", "R-23", "R-23", "R-24", "R-24", "R-24"], "differ in their numbers alone"),
         (["r1c1", "r1c2", "r2c1", "r2c2", "r1c1", "r1c2", "r2c1", "r2c2"], "differ in their numbers alone"),
         (["SC03", "SC03", "SC05", "SC05", "SC03", "SC05", "SC03", "SC05"], "differ in their numbers alone"),
+        (["P1", "P2", "P1", "P2", "P2", "P1", "P1", "P2"], "differ in their numbers alone"),
+        ([22, 25, 27, 24, 26, 23, 25, 28], "differs in nearly each row"),
+        ([20, 25, 30, 24, 20, 25, 35, 28], "differs more than all others"),
+        ([20, 25, 15, 45, 35, 30, 40, 50], "differs in nearly each row"),
         (["I", "I", "I", "I", "II", "II", "II", "II"], "numbered, as blocks are"),
         (["early", "late", "early", "late", "night", "night", "early", "late"], "times of the day"),
         ([1, 1, 2, 2, 3, 3, 4, 4], "counts from 1"),
@@ -79,6 +83,10 @@ def test_limits_are_no_repeats_and_a_unit_alone_does_not_make_a_setting():
     rows = ["180,30,2.8", "200,60,<1", "180,60,2.1", "200,30,<1", "220,30,1.9", "220,60,<1", "180,30,2.4"]
     text = "\n".join(["T (°C),t (min),shine (W)", *rows])
     assert guess(parse_sheet(Path("lab.csv"), text.encode())).campaign.objective == "shine (W)"
+
+
+def test_three_capitals_are_no_formula_and_a_unit_in_brackets_does_not_make_a_setting():
+    assert found([480, 560, 390, 450, 430, 505, 410, 470], name="CSF (ml)").startswith("doubtful")
 
 
 def test_words_that_say_what_was_seen_are_told():

@@ -68,8 +68,9 @@ _ELEMENT = (
     "H|He|Li|Be|B|C|N|O|F|Ne|Na|Mg|Al|Si|P|S|Cl|Ar|K|Ca|Sc|Ti|V|Cr|Mn|Fe|Co|Ni|Cu|Zn|Ga|Ge|As|Se|Br|Kr|Rb|Sr|Y|Zr|Nb|"
     "Mo|Ru|Rh|Pd|Ag|Cd|In|Sn|Sb|Te|I|Xe|Cs|Ba|La|Ce|Pr|Nd|Sm|Eu|Gd|Tb|Dy|Ho|Er|Yb|Lu|Hf|Ta|W|Re|Os|Ir|Pt|Au|Hg|Tl|Pb|Bi"
 )
+# three capitals are an abbreviation, but for KOH
 _PART = rf"(?:\(?(?:{_ELEMENT})\)?(?:(?!0\d)[\d₀-₉.]*)){{1,8}}"
-_FORMULA = re.compile(rf"{_PART}(?:[/:+·-](?:{_PART}|[^\W\d]\w*))*")
+_FORMULA = re.compile(rf"(?!(?!KOH)[A-Z]{{3,}}\b){_PART}(?:[/:+·-](?:{_PART}|[^\W\d]\w*))*")
 _CODED = re.compile(rf"[A-Z]|{_FORMULA.pattern}")  # the name of a factor, of an element or an oxide
 _RATIO = re.compile(r"\d+(?:[.,]\d+)?(?:\s*[:/]\s*\d+(?:[.,]\d+)?)+")
 
@@ -146,7 +147,7 @@ def _by_numbers(column: Column, texts: Sequence[str], others: Sequence[Column], 
     )
     free = [other for other in others if other.kind == "number" and other is not column and other.variety]
     if any(one.variety <= REPEATED for one in (column, *free)):
-        signs += [_repeating(column), _roundness(column, levels)]
+        signs += [_repeating(column, free), _roundness(column, levels)]
     else:  # of a random design, values tell nothing
         signs.append(Sign(-1.5, "no column repeats, so that values cannot tell what is set"))
     return [*signs, _following(column.numbers, outcome.numbers)]
@@ -180,11 +181,14 @@ def _alone(numbers: Sequence[float]) -> Sign:
     return Sign(-2.0 if same else 0.0, "it differs in one row alone")
 
 
-def _repeating(column: Column) -> Sign:
+def _repeating(column: Column, others: Sequence[Column]) -> Sign:
     """How often a value comes again, where those of other columns do."""
     if column.variety <= REPEATED:
         return Sign(1.0)
-    return Sign(-3.0, "it differs in nearly each row, as if measured") if column.variety > 0.85 else Sign(0.0)
+    if column.variety > 0.85:
+        return Sign(-3.0, "it differs in nearly each row, as if measured")
+    alone = len(column.numbers) > ENOUGH + 1 and all(other.variety <= REPEATED for other in others)
+    return Sign(-1.5 if alone else 0.0, "it differs more than all others, as if measured")
 
 
 def _roundness(column: Column, levels: Sequence[float]) -> Sign:
@@ -194,9 +198,8 @@ def _roundness(column: Column, levels: Sequence[float]) -> Sign:
         return Sign(0.0)
     decades = min(whole) > 0 and max(whole) >= 10 * min(whole)
     odds = sum(0.85 if number % 5 == 0 or (decades and _digits(number) == 1) else -0.9 for number in whole)
-    return Sign(
-        max(-2.5 if column.variety > REPEATED else -1.0, min(2.5, odds)), "its last digits are those of a measurement"
-    )
+    low, high = (-1.0, 2.5) if column.variety <= REPEATED else (-2.5, 1.0)  # instruments, too, may step by 5 or 10
+    return Sign(max(low, min(high, odds)), "its last digits are those of a measurement")
 
 
 def _spacing(levels: Sequence[float]) -> Sign:
@@ -270,7 +273,12 @@ def _meaning(values: Sequence[str]) -> Sign:
     ):
         if all(map(pattern.fullmatch, values)):
             return Sign(-4.0, said)
-    if all(map(_FORMULA.fullmatch, values)) or all(map(_RATIO.fullmatch, values)) or any(map(_amount, values)):
+    numbered = len({re.sub(r"\d+$", "", value) for value in values}) == 1
+    if (
+        (all(map(_FORMULA.fullmatch, values)) and not numbered)
+        or all(map(_RATIO.fullmatch, values))
+        or any(map(_amount, values))
+    ):
         return Sign(2.0)
     if all(map(_INITIALS.fullmatch, values)):
         return Sign(-3.0, "its values look like initials")

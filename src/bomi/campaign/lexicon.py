@@ -93,7 +93,7 @@ _MAXIMIZE = _pattern(
     r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|",
     r"viabilidad|",
     r"exactitud|aceptaci|aceptabilidad|puntaje|puntuaci|",
-    r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|lucentezza|solidità|adesione|",
+    r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|lucentezza|gradimento|solidità|adesione|",
     r"aderenza|",
     r"punteggio|rendimento|dureza|resistência|pureza|conversão|seletividade|eficiência|atividade|aderência|^nota\b|",
     r"wydajność|twardość|wytrzymałość|czystość|konwersja|selektywność|aktywność|\bplon\b|przyczepność|ocena|",
@@ -190,8 +190,9 @@ _SETTING = _pattern(
     r"spannung|setpoint|sollwert|consigne|residence|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|",
     r"fertili|dünger|kühlung|refroidi|enfriam|raffreddam|resfriam|chłodzen|ochlazen|kylning|",
     r"water|wasser|energy|\bfluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
-    r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\((?:k?g|mg|m?l|mmol|eq.*)\)",
+    r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\(eq.*\)",
 )
+_DOSED = _pattern(r"\((?:k?g|mg|m?l|mmol)\)")
 _SIZE = _pattern(
     r"\bmass|\bwt\b(?! ?%)|\bweight|gewicht|\bpoids|\bpeso\b|thickness|",
     r"dicke|épaisseur|espesor|width|height|höhe|hauteur|altura|length|volum|\brate\b",
@@ -244,7 +245,7 @@ _MEASURED_WORD = _pattern(
 )
 _SEEN = _pattern(  # in words, after an experiment
     r"(?<![^\W_])(?:appearance|look|aspect|clarity|texture|od(?:ou?)r|smell|morpholog\w*|microstructure|"
-    r"fail(?:ure|ed)?|fracture|break|damage|defects?|precipitat\w*|sediment|visual|visible|observ\w*|result|verdict|"
+    r"fail(?:ure|ed)?|fracture|break|damage|defects?|precipitat\w*|sediment|weather|wetter|météo|visual|visible|observ\w*|result|verdict|"
     r"aussehen|erscheinung|optik|geruch|gefüge|klarheit|bruch\w*|schaden\w*|fehler\w*|befund|beobachtung|sicht\w*|"
     r"apparence|odeur|rupture|faciès|défauts?|limpidité|dépôt|constat|"
     r"aspecto|apariencia|olor|textura|microestructura|fractura|rotura|falla|fallo|defectos?|"
@@ -392,7 +393,14 @@ def is_called_setting(name: str) -> bool:
 def is_setting(name: str) -> bool:
     """Whether the name of a column is that of something one sets, by its words or by its unit."""
     unit = units.find(units.in_header(name) or "-")
-    return is_called_setting(name) or (not is_outcome(name) and unit is not None and unit.kind in _SET_IN)
+    in_unit = not is_outcome(name) and unit is not None and unit.kind in _SET_IN
+    return is_dosed(name) or in_unit
+
+
+@_once_a_name
+def is_dosed(name: str) -> bool:
+    """Whether the name of a column is that of something one sets, by its words or as one weighs it in: `flour (g)`."""
+    return is_called_setting(name) or (not is_outcome(name) and _DOSED.search(name) is not None)
 
 
 def is_size(name: str) -> bool:

@@ -13,6 +13,7 @@ from bomi.campaign.lexicon import (
     is_called_outcome,
     is_called_setting,
     is_computed,
+    is_dosed,
     is_mean,
     is_outcome,
     is_plain_outcome,
@@ -101,6 +102,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         lambda c: is_found(c) and _VALIDATION.search(c.name) is not None,
         lambda c: is_mean(c.name) and (c is numeric[-1] or _is_one_of(c, columns)),
         lambda c: is_found(c) and not is_signal(c.name),
+        lambda c: is_found(c) and is_called_outcome(c.name),
         lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
         lambda c: _stands_out(c, numeric),
     )
@@ -174,8 +176,10 @@ def _rivals(column: Column, numeric: Sequence[Column], columns: Sequence[Column]
 def _stands_out(column: Column, numeric: Sequence[Column]) -> bool:
     """Whether a column is the last one of numbers, and the only one that is not set: by its name, or as it repeats."""
     others = [other for other in numeric if other is not column]
-    if column is not numeric[-1] or (is_called_setting(column.name) and others and not is_size(column.name)):
+    if column is not numeric[-1]:
         return False
+    if is_called_setting(column.name) and others and not is_size(column.name):
+        return column.variety >= DIFFERS and all(0 < other.variety <= REPEATED for other in others)
     free = others if is_setting(column.name) else [other for other in others if not is_setting(other.name)]
     return not free or (column.variety >= DIFFERS and all(other.variety <= REPEATS for other in free))
 
@@ -184,7 +188,7 @@ def measured(columns: Sequence[Column]) -> list[Column]:
     """The columns of numbers that are as if measured: they differ in each row, right of all columns that repeat."""
     repeating = [i for i, column in enumerate(columns) if repeats(column)]
     right = [c for c in columns[repeating[-1] :] if len(c.numbers) >= ENOUGH] if len(repeating) > 1 else []
-    return [c for c in right if c.variety >= DIFFERS and (is_size(c.name) or not is_called_setting(c.name))]
+    return [c for c in right if c.variety >= DIFFERS and (is_size(c.name) or not is_dosed(c.name))]
 
 
 def repeats(column: Column) -> bool:
