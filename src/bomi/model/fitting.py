@@ -10,14 +10,12 @@ import copy
 import math
 from collections.abc import Sequence
 
-import numpy as np
 import torch
-from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
-from numpy.typing import NDArray
 from torch import Tensor
 
 from bomi.model.gaussian_process import GaussianProcess, misfit, robust_cholesky, with_hyper
 from bomi.model.kernels import Kernel, SquaredExponential
+from bomi.model.lbfgs import minimize
 
 NOISE_BOUNDS = (1e-6, 1.0)
 STARTING_NOISES = (1e-4, 1e-2, 0.2)  # shares of the kernel's scale
@@ -194,18 +192,13 @@ def _maximize(
     low, high = _box(pairs.kernel)
     own = pairs.select(worlds)
 
-    def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        value, gradient = negative_log_evidence(torch.from_numpy(flat), own, targets, torch.tensor(batch_indices))
+    def loss(some: Tensor, which: Tensor) -> tuple[Tensor, Tensor]:
+        value, gradient = negative_log_evidence(some, own, targets, which)
         if hold_noise:
             gradient[:, -1] = 0.0
-        return value.cpu().numpy(), gradient.cpu().numpy()
+        return value, gradient
 
-    flat = starts.cpu().clamp(low, high).numpy()
-    bounds = list(zip(low.tolist(), high.tolist(), strict=True))
-    found, values, _ = fmin_l_bfgs_b_batched(
-        loss, flat, bounds=bounds, maxiter=most, factr=None, ftol=1e-6, pass_batch_indices=True
-    )
-    return torch.from_numpy(np.asarray(found)), torch.as_tensor(np.asarray(values))
+    return minimize(loss, starts.cpu(), low, high, most=most, tolerance=1e-6)
 
 
 def negative_log_evidence(

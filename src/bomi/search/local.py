@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-import numpy as np
 import torch
-from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
-from numpy.typing import NDArray
 from torch import Tensor
 
+from bomi.model.lbfgs import minimize
 from bomi.search import feasible
 from bomi.search.trust_region import Region
 from bomi.space import Space
@@ -22,6 +20,7 @@ from bomi.space import Space
 Score: TypeAlias = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 
 EXACTLY, ROUGHLY = 1e-8, 1e-5  # by which share a score has to rise for a search to go on
+STEPS = 50  # at most, of L-BFGS
 ROUNDS = 12  # at most, of alternating between continuous and discrete moves
 
 
@@ -56,26 +55,17 @@ def _lbfgs(score: Score, space: Space, points: Tensor, free: Tensor, within: Reg
     if bool(free[[space.columns[j].start for j in space.constrained]].any()):
         return feasible.slsqp(score, space, points, free, low, high, tolerance=tolerance)
 
-    def loss(flat: NDArray[np.float64], batch_indices: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        moving = torch.from_numpy(flat).requires_grad_()
-        x = points[batch_indices].masked_scatter(free.expand(len(flat), -1), moving)
+    def loss(moving: Tensor, which: Tensor) -> tuple[Tensor, Tensor]:
+        moving.requires_grad_()
+        x = points[which].masked_scatter(free.expand(len(moving), -1), moving)
         with torch.enable_grad():
             value = -score(x)
             (gradient,) = torch.autograd.grad(value.sum(), moving)
-        return value.detach().numpy(), gradient.numpy()
+        return value.detach(), gradient
 
-    bounds = list(zip(low[free].tolist(), high[free].tolist(), strict=True))
-    found, _, _ = fmin_l_bfgs_b_batched(
-        loss,
-        points.clamp(low, high)[:, free].numpy(),
-        bounds=bounds,
-        maxiter=50,
-        factr=None,
-        ftol=tolerance,
-        pass_batch_indices=True,
-    )
+    found, _ = minimize(loss, points[:, free], low[free], high[free], most=STEPS, tolerance=tolerance)
     moved = points.clone()
-    moved[:, free] = torch.from_numpy(np.asarray(found)).clamp(0, 1)
+    moved[:, free] = found.clamp(0, 1)
     return moved
 
 
