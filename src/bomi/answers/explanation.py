@@ -26,13 +26,13 @@ SAMPLES = 256  # of several outcomes at a point, in each world
 def explained(known: Knowledge, j: int, setting: Mapping[str, Known]) -> Explanation:
     """What the prediction of the j-th outcome for a setting rests on."""
     setting = check_setting(known.space, setting)
-    fit, place, gaps = known.modelled(), known.places(setting), draws_of_gaps(known)
+    fit, place = known.modelled(), known.places(setting)
     prediction = by_name(predicted(known, place)[0], known.outcomes)[known.outcomes[j]]
     point, numbers, sign = torch.from_numpy(known.typical(place)[0]), known.tried_numbers, known.objectives[j].sign
     rows, moves = influence_of_rows(fit, j, point)
     strongest = moves.abs().argsort(descending=True).tolist()
-    drawn = expected_in_draws(fit, j, point) if gaps else None
-    hang = [] if drawn is None else gap_table(known.space, gaps, [drawn.numpy()]).to_dict("records")
+    drawn = expected_in_draws(fit, j, point)
+    hang = [] if drawn is None else gap_table(known.space, draws_of_gaps(known), [drawn.numpy()]).to_dict("records")
     return Explanation(
         prediction,
         float(chance_to_beat_the_best(fit, point[None])),
@@ -54,8 +54,11 @@ def influence_of_rows(fit: Fit, outcome: int, point: Tensor) -> tuple[Tensor, Te
 
 
 def expected_in_draws(fit: Fit, outcome: int, point: Tensor) -> Tensor | None:
-    """What each of many worlds expects of an outcome at a point; None of a large table.  (d,) -> (M,)"""
-    if fit.table.large:
+    """What each of many worlds expects of an outcome at a point; None of a large table or one without gaps.
+
+    (d,) -> (M,)
+    """
+    if fit.table.large or not fit.table.gaps.any():
         return None
     found = []
     for some in torch.arange(len(fit.draws.inputs)).split(AT_ONCE):

@@ -127,7 +127,8 @@ class Scale:
 
 def prospects_of(known: Knowledge) -> Prospects:
     """What going on is expected to gain: by the next experiments, by a look-up, by a repeat."""
-    fit, choices, seed, gaps = known.modelled(), Choices(known.space), known.seed_of_all_rows, draws_of_gaps(known)
+    fit, choices, seed = known.modelled(), Choices(known.space), known.seed_of_all_rows
+    gaps = [] if fit.table.large else draws_of_gaps(known)
     scale = Scale(fit, known.wanted)
     points, _ = next_points(known, max(HORIZONS), choices)
     best = recommended(fit, trade_offs(len(known.wanted))[-1], seed=seed)
@@ -180,14 +181,14 @@ def _expected_of_rows(scale: Scale) -> Tensor:
 def gains_of_looking_up(
     scale: Scale, gaps: Sequence[GapDraws], points: Tensor, words: Mapping[str, bool]
 ) -> list[float]:
-    """The value of knowing each gap; none of a large table or a method without draws.
+    """The value of knowing each gap; none without gaps or for a method without draws.
 
     points: (m, d); words: by parameter, whether its values are
     """
     fit = scale.fit
-    draws = fit.draws
-    if fit.table.large or len(draws.inputs) < FEWEST_DRAWS:
+    if not gaps or len(fit.draws.inputs) < FEWEST_DRAWS:
         return []
+    draws = fit.draws
     found = []
     for some in torch.arange(len(draws.inputs)).split(AT_ONCE):
         with torch.no_grad():

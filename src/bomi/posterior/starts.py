@@ -51,6 +51,10 @@ def _meant(table: Table, codes: Tensor, P: Tensor, priors: GapPriors, hyper: Ten
     assert blanks is not None
     gappy = torch.zeros(len(table), dtype=torch.bool)
     gappy[priors.rows] = True
+    both = torch.arange(len(codes)).repeat(2)  # every world once for either answer
+    answers = torch.tensor([MOSTLY, HARDLY], dtype=torch.float64)
+    answers = (answers[:, 0] / answers.sum(-1)).repeat_interleave(len(codes))
+    evidence = torch.zeros(len(both), dtype=torch.float64)
     for j in blanks.parameter[~blanks.at.isnan()].unique().tolist():
         part, worlds, inverse, own = table, codes, P, priors
         if len(priors.rows) > MOST_JOINING and table.leaders is None:
@@ -60,14 +64,16 @@ def _meant(table: Table, codes: Tensor, P: Tensor, priors: GapPriors, hyper: Ten
             place = some.cumsum(0) - 1
             part, worlds, inverse, own = table.select(some), codes[:, some], P[:, some][:, :, some], priors.select(some)
             own = replace(own, rows=place[own.rows])
-        found = []
-        for prior in (MOSTLY, HARDLY):
-            blanks.weight[:, j] = prior[0] / sum(prior)
-            found.append(torch.zeros(len(codes), dtype=torch.float64))
-            sweep(worlds.clone(), inverse.clone(), part, own, hyper, rng, step=1.0, evidence=found[-1])
-        odds = (found[0] - found[1]).mean() + blanks.odds[j]
-        mostly = torch.rand(len(codes), generator=rng, dtype=torch.float64) < odds.sigmoid()
-        blanks.weight[:, j] = torch.where(mostly, MOSTLY[0] / sum(MOSTLY), HARDLY[0] / sum(HARDLY))
+        part = part if part.drawn is None else replace(part, drawn=of_worlds(part.drawn, both, part))
+        own = own.of_worlds(both)
+        assert own.blanks is not None
+        own.blanks.weight[:, j] = answers
+        inverse = inverse.unflatten(0, (len(table.outcomes), -1))[:, both].flatten(0, 1)
+        sweep(worlds[both], inverse, part, own, of_worlds(hyper, both, table), rng, step=1.0, evidence=evidence.zero_())
+        mostly, hardly = evidence.chunk(2)
+        odds = (mostly - hardly).mean() + blanks.odds[j]
+        chosen = torch.rand(len(codes), generator=rng, dtype=torch.float64) < odds.sigmoid()
+        blanks.weight[:, j] = torch.where(chosen, *answers.chunk(2))
     return priors
 
 
