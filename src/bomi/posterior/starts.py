@@ -53,7 +53,7 @@ def _meant(table: Table, codes: Tensor, P: Tensor, priors: GapPriors, hyper: Ten
     gappy[priors.rows] = True
     both = torch.arange(len(codes)).repeat(2)  # every world once for either answer
     answers = torch.tensor([MOSTLY, HARDLY], dtype=torch.float64)
-    answers = (answers[:, 0] / answers.sum(-1)).repeat_interleave(len(codes))
+    often, rarely = (answers[:, 0] / answers.sum(-1)).repeat_interleave(len(codes)).chunk(2)
     evidence = torch.zeros(len(both), dtype=torch.float64)
     for j in blanks.parameter[~blanks.at.isnan()].unique().tolist():
         part, worlds, inverse, own = table, codes, P, priors
@@ -67,13 +67,13 @@ def _meant(table: Table, codes: Tensor, P: Tensor, priors: GapPriors, hyper: Ten
         part = part if part.drawn is None else replace(part, drawn=of_worlds(part.drawn, both, part))
         own = own.of_worlds(both)
         assert own.blanks is not None
-        own.blanks.weight[:, j] = answers
+        own.blanks.weight[:, j] = torch.cat([often, rarely])
         inverse = inverse.unflatten(0, (len(table.outcomes), -1))[:, both].flatten(0, 1)
         sweep(worlds[both], inverse, part, own, of_worlds(hyper, both, table), rng, step=1.0, evidence=evidence.zero_())
         mostly, hardly = evidence.chunk(2)
         odds = (mostly - hardly).mean() + blanks.odds[j]
         chosen = torch.rand(len(codes), generator=rng, dtype=torch.float64) < odds.sigmoid()
-        blanks.weight[:, j] = torch.where(chosen, *answers.chunk(2))
+        blanks.weight[:, j] = torch.where(chosen, often, rarely)
     return priors
 
 
