@@ -4,9 +4,11 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import bomi
 from bomi.analysis import insight, plots
+from bomi.answers.prospects import Scale, expected_gains
 from bomi.errors import SpaceError
 
 DISC = {"y": "maximize", "c": ("limit", 1.0)}
@@ -78,6 +80,12 @@ def test_nothing_is_gained_beyond_a_limit(disc):
     assert 0 < disc.prospects().gains[1] < 0.1
     assert disc.prospects().unit == ""
     assert disc.gaps()["worth"].max() < 0.1
+
+
+def test_an_experiment_beyond_a_limit_gains_nothing(disc):
+    scale, beyond = Scale(disc._known.modelled(), disc._known.wanted), torch.tensor([0.95, 0.95]).double()
+    assert disc.predict({"x": 0.95, "z": 0.95})["y"].mean > disc.best().predicted["y"].mean + 0.3
+    assert expected_gains(scale, [beyond], 0)[0] < 0.01
 
 
 def test_a_front_is_one_of_outcomes_that_are_wanted():
