@@ -1,8 +1,10 @@
 """What holds of everything public: it can be copied, pickled, compared and shown."""
 
 import copy
+import inspect
 import logging
 import pickle
+import re
 import subprocess
 import sys
 
@@ -212,6 +214,20 @@ def test_results_without_a_model_show_too():
     assert "space-filling" in Optimizer(SPACE, seed=0).ask()._repr_html_()
     assert "has gaps" in Best(None, None, 1.0, {"x": None}, False, "has gaps")._repr_html_()
     assert "<table>" in Front(None, None, {}, {}, False)._repr_html_()
+
+
+RESULTS = (bomi.Best, bomi.Front, bomi.Prediction, bomi.Suggestion, bomi.Validation)  # what nobody makes by hand
+CALLS = [getattr(bomi, name) for name in bomi.__all__ if callable(getattr(bomi, name))]
+CALLS += [call for name, call in inspect.getmembers(Optimizer, callable) if name[0] != "_"]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__qualname__)
+def test_every_argument_is_explained(call):
+    if call in RESULTS or (isinstance(call, type) and issubclass(call, Exception)):
+        return
+    names = set(inspect.signature(call).parameters) - {"self"}
+    explained = inspect.getdoc(call).partition("Args:\n")[2].partition("Returns:")[0]
+    assert names == set(re.findall(r"^    (\w+): ", explained, re.MULTILINE))
 
 
 # --- logging ---

@@ -28,9 +28,18 @@ from bomi.space.numbers import plain_number
 
 @dataclass(frozen=True)
 class Method:
-    """One row of the table. Without an acquisition it asks for random points.
+    """One row of the table. Any imputer goes with any surrogate that can learn from its worlds: `dataclasses.replace`
+    recombines them.
 
-    Any imputer goes with any surrogate that can learn from its worlds: `dataclasses.replace` recombines them.
+    Args:
+        name: What it is called.
+        about: How it deals with a gap, in a line.
+        imputer: What completes the table.
+        acquisition: What decides which point is the most promising; None for random points.
+        surrogate: What learns from each world.
+        search: What finds the point with the best score.
+        rows: How many rows it needs at least; with fewer it asks for space-filling points.
+        execution: Whether it plans for what equipment makes of a request.
     """
 
     name: str
@@ -85,6 +94,10 @@ METHODS = {row.name: row for row in _ROWS}
 
 def method(name: str | Method, **settings: Any) -> Method:
     """A method by name, with some of its settings changed.
+
+    Args:
+        name: One of `METHODS`, or a method itself.
+        settings: By name, those of its imputer, its surrogate, its acquisition and its search.
 
     >>> method("bomi", worlds=10).filler.worlds
     10

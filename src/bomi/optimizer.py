@@ -268,7 +268,11 @@ class Optimizer:
         )
 
     def tell_rows(self, rows: Iterable[Row]) -> None:
-        """Take in rows that are checked already, such as those of a sheet. An error changes nothing."""
+        """Take in rows that are checked already, such as those of a sheet. An error changes nothing.
+
+        Args:
+            rows: In their order.
+        """
         self._take(self.observations.add(rows))
 
     def correct(
@@ -495,7 +499,12 @@ class Optimizer:
     def expected(self, places: Array, outcome: str | None = None) -> tuple[Array, Array]:
         """Mean and standard deviation of an outcome at places of the unit cube.  (m, d) -> (m,), (m,)
 
-        The worlds' mean, and their spread by the law of total variance. Without a name it is the first outcome.
+        Args:
+            places: As `Space.to_unit` gives them.
+            outcome: The name of one of several outcomes; left out, it is the first.
+
+        Returns:
+            The worlds' mean, and their spread by the law of total variance.
         """
         name = self.outcomes[self._known.outcome(outcome)]
         found = predictions(self._known.modelled(), self.objectives, read_places(self.space, places))[name]
@@ -505,15 +514,21 @@ class Optimizer:
     def learned(self, outcome: str | None = None) -> tuple[GaussianProcess, Transform]:
         """The processes fitted to an outcome, one for each world, and the transform of what they were fitted to.
 
-        Without a name it is the first outcome.
+        Args:
+            outcome: The name of one of several outcomes; left out, it is the first.
         """
         j, fit = self._known.outcome(outcome), self._known.modelled()
         return fit.models[j], fit.transforms[j]
 
     @_single_threaded
     def chances(self, settings: Sequence[Mapping[str, Known]] | pd.DataFrame) -> list[float]:
-        """The chance of each setting to be better than what is expected of the best row, and to keep limits; of several
-        outcomes, to be a trade-off that no row is expected to beat."""
+        """The chance of each setting to be better than what is expected of the best row, and to keep limits.
+
+        With several outcomes it is the chance to be a trade-off that no row is expected to beat.
+
+        Args:
+            settings: As for `predict`.
+        """
         places = torch.from_numpy(self._known.typical(self._known.places(settings)))
         with torch.no_grad():
             found: list[float] = chance_to_beat_the_best(self._known.modelled(), places).tolist()
@@ -572,7 +587,11 @@ class Optimizer:
         return suspects_table(self._known)
 
     def completed(self, setting: Mapping[str, Known]) -> dict[str, Known]:
-        """A setting with what is not known of it as in a typical row: of a measured parameter, its median."""
+        """A setting with what is not known of it as in a typical row: of a measured parameter, its median.
+
+        Args:
+            setting: A mapping of parameter to a plain value within its bounds; any may be left out.
+        """
         setting = check_setting(self.space, setting)
         likely = self.space.from_unit(self._known.typical(self.space.place(setting)))
         return {name: setting.get(name, value) for name, value in likely.items()}
@@ -663,12 +682,20 @@ class Optimizer:
 
     @_single_threaded
     def conditions(self, outcome: str | None = None) -> list[str]:
-        """The same in words: a sentence for each column of groups, and one for drift; none where none are told."""
+        """The same in words: a sentence for each column of groups, and one for drift; none without such columns.
+
+        Args:
+            outcome: The name of one of several outcomes; left out, it is the first.
+        """
         return sentences(self._known, self._known.outcome(outcome)) if self.space.conditions else []
 
     @_single_threaded
     def done_of(self, places: Array) -> tuple[Array, Array]:
-        """What is done of requests, and how likely that is, over all worlds.  (m, d) -> (k, m), (k, m, d)"""
+        """What is done of requests, and how likely that is, over all worlds.  (m, d) -> (k, m), (k, m, d)
+
+        Args:
+            places: Those of the requests, as `Space.to_unit` gives them.
+        """
         return done_of(self._known.modelled(), read_places(self.space, places))
 
     def frame(self) -> pd.DataFrame:
@@ -686,6 +713,9 @@ class Optimizer:
 
         From here on this optimizer suggests what one that is loaded from the file suggests: both learn from the table
         anew.
+
+        Args:
+            path: The file; it is replaced at one stroke.
         """
         saving.save(path, Saved(self.space, self.objectives, self.method, self.seed, self.observations))
         self._known = replace(self._known, before=None)

@@ -72,7 +72,12 @@ def _short(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """A value known up to a Gaussian error, written `mean±sd`."""
+    """A value known up to a Gaussian error, written `mean±sd`.
+
+    Args:
+        mean: The most likely value.
+        sd: The standard deviation.
+    """
 
     mean: float
     sd: float
@@ -98,7 +103,12 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value known to lie between two numbers, written `low..high`."""
+    """A value known to lie between two numbers, written `low..high`.
+
+    Args:
+        low: The least value that it may have.
+        high: The largest.
+    """
 
     low: float
     high: float
@@ -123,7 +133,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Censored:
-    """A value known only to lie beyond a limit, written `<high` or `>low`, or between two."""
+    """An outcome known only to lie beyond a limit, written `<high` or `>low`, or between two.
+
+    Args:
+        low: What it is not below.
+        high: What it is not above.
+    """
 
     low: float = -math.inf
     high: float = math.inf

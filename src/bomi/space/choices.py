@@ -144,6 +144,18 @@ class _Choice:
 class Categorical(_Choice):
     """One of several values without an order; numbers that describe each of them say which are alike.
 
+    Args:
+        values: Texts, numbers or booleans, at least two.
+        unit: As people write it.
+        default: What a blank means in rows that did not vary it.
+        blank: What a blank may mean. "zero" or a value: the same as `default`. "maybe": perhaps the default, and the
+            outcomes decide. "unknown": a lost value and nothing else. Left out, it is "maybe" where the range begins
+            at 0 and twenty or more cells are blank.
+        same_within: A column of the table, such as the lot, whose rows share one value of this parameter.
+        measured: True if nobody can set it: it is learned from, and never suggested.
+        descriptors: Numbers that describe the values: a table whose index or first column names them, or a mapping of
+            value to {descriptor: number}.
+
     >>> Categorical(["water", "oil", "air"]).to_unit("oil")
     [0.0, 1.0, 0.0]
     """
@@ -194,6 +206,16 @@ class Categorical(_Choice):
 @dataclass(frozen=True)
 class Ordinal(_Choice):
     """One of several values in an order, numbers or words: from one to the next is one step, whatever they are.
+
+    Args:
+        values: Numbers or words, in their order.
+        unit: As people write it, such as "°C".
+        default: What a blank means in rows that did not vary it.
+        blank: What a blank may mean. "zero" or a value: the same as `default`. "maybe": perhaps the default, and the
+            outcomes decide. "unknown": a lost value and nothing else. Left out, it is "maybe" where the range begins
+            at 0 and twenty or more cells are blank.
+        same_within: A column of the table, such as the lot, whose rows share one value of this parameter.
+        measured: True if nobody can set it: it is learned from, and never suggested.
 
     >>> Ordinal([1, 2, 5, 10, 20]).to_unit(5), Ordinal(["low", "medium", "high"]).from_unit([0.9])
     ([0.5], 'high')

@@ -25,6 +25,12 @@ class Sum(NamedTuple):
 class Linear:
     """A weighted sum of parameters, in their own units, that has a smallest or a largest value or a fixed one.
 
+    Args:
+        terms: A mapping of numeric parameter to its coefficient.
+        min: The least sum.
+        max: The largest sum.
+        equals: The only sum, instead of `min` and `max`.
+
     >>> print(Linear({"water": 1, "oil": 2}, max=500))
     water + 2 oil <= 500
     """

@@ -15,6 +15,10 @@ from bomi.space.numbers import whole_number
 class NonZero:
     """At most so many of some parameters are other than 0.
 
+    Args:
+        names: The parameters that are counted.
+        max: How many of them may be other than 0.
+
     >>> print(NonZero(["resin", "chalk", "glass"], max=2))
     at most 2 of resin, chalk, glass are not 0
     """

@@ -14,6 +14,10 @@ Parameter: TypeAlias = Real | Integer | Categorical | Ordinal
 def Measured(*range_or_values: Any, **options: Any) -> Real | Categorical:  # noqa: N802  # it stands where Real does
     """What is measured but cannot be set: a number between two bounds, or one of several values.
 
+    Args:
+        range_or_values: `low, high`, or one list of values.
+        options: Those of `Real` or `Categorical`.
+
     >>> Measured(20, 80, unit="%").measured, Measured(["Acme", "Bolt"]).range_text
     (True, '{Acme, Bolt}')
     """

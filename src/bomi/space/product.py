@@ -15,6 +15,12 @@ from bomi.space.linear import Linear, Sum, check_limits, limits_text, read_terms
 class Product:
     """A product of powers of parameters, in their own units, that has a smallest or a largest value or a fixed one.
 
+    Args:
+        powers: A mapping of numeric parameter to its power; {"acid": 1, "base": -1} is a ratio.
+        min: The least product.
+        max: The largest product.
+        equals: The only product, instead of `min` and `max`.
+
     >>> print(Product({"flow": 1, "time": 1}, max=100), Product({"acid": 1, "base": -1}, min=0.5, max=2), sep="; ")
     flow * time <= 100; 0.5 <= acid / base <= 2
     """

@@ -229,6 +229,20 @@ class _Number:
 class Real(_Number):
     """A number between two bounds, on a log scale or in steps if wished.
 
+    Args:
+        low: The least value.
+        high: The largest value.
+        log: True for a log scale, where ratios count and not differences.
+        step: The distance between values that can be set, counted from `low`; None for a continuum.
+        unit: As people write it, such as "°C"; cells in another unit of the same kind are converted.
+        default: What a blank means in rows that did not vary it.
+        blank: What a blank may mean. "zero" or a value: the same as `default`. "maybe": perhaps the default, and the
+            outcomes decide. "unknown": a lost value and nothing else. Left out, it is "maybe" where the range begins
+            at 0 and twenty or more cells are blank.
+        same_within: A column of the table, such as the lot, whose rows share one value of this parameter.
+        measured: True if nobody can set it: it is learned from, and never suggested.
+        decimals: Of suggested values; left out, they are rounded to a millionth of the range.
+
     >>> Real(20, 400).to_unit(115), Real(20, 400, step=5).from_unit([0.263])
     ([0.25], 120.0)
     """
@@ -257,6 +271,20 @@ class Real(_Number):
 @dataclass(frozen=True)
 class Integer(_Number):
     """A whole number between two bounds, both included.
+
+    Args:
+        low: The least value.
+        high: The largest value.
+        log: True for a log scale, where ratios count and not differences.
+        step: The distance between values that can be set, counted from `low`.
+        unit: As people write it, such as "°C"; cells in another unit of the same kind are converted.
+        default: What a blank means in rows that did not vary it.
+        blank: What a blank may mean. "zero" or a value: the same as `default`. "maybe": perhaps the default, and the
+            outcomes decide. "unknown": a lost value and nothing else. Left out, it is "maybe" where the range begins
+            at 0 and twenty or more cells are blank.
+        same_within: A column of the table, such as the lot, whose rows share one value of this parameter.
+        measured: True if nobody can set it: it is learned from, and never suggested.
+        decimals: Of suggested values; a whole number has none.
 
     >>> Integer(1, 8).from_unit([0.5])
     5

@@ -58,6 +58,11 @@ def _parameter(name: str, spec: object) -> Parameter:
 class Space:
     """The parameters of an experiment, by name.
 
+    Args:
+        parameters: A mapping of name to parameter; (low, high) stands for a `Real`, a list for a `Categorical`.
+        constraints: Any number of `Linear`, `Product` and `NonZero`; every suggestion keeps them all.
+        conditions: Columns of groups and of the time; `Optimizer(groups=..., drift=...)` fills them in.
+
     >>> space = Space({"temperature": (20, 400), "quench": ["water", "oil"]})
     >>> space.to_unit({"temperature": 115, "quench": "oil"})
     array([0.25, 0.  , 1.  ])
