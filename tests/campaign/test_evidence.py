@@ -54,6 +54,7 @@ def test_levels_of_a_design_are_set_whatever_they_are_called(column):
         ([20, 25, 30, 24, 20, 25, 35, 28], "differs more than all others"),
         ([20, 25, 15, 45, 35, 30, 40, 50], "differs in nearly each row"),
         (["I", "I", "I", "I", "II", "II", "II", "II"], "numbered, as blocks are"),
+        (["I", "II", "I+II", "I", "II", "I+II", "I", "II"], "numbered, as blocks are"),
         (["early", "late", "early", "late", "night", "night", "early", "late"], "times of the day"),
         ([1, 1, 2, 2, 3, 3, 4, 4], "counts from 1"),
         ([4471, 4471, 4471, 4472, 4472, 4475, 4475, 4475], "those of lots or plots"),

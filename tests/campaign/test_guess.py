@@ -232,6 +232,17 @@ def test_ratios_are_no_times_of_day():
     assert why("run,bath,T,HV\n1,8:10,50,2\n2,9:20,50,3\n3,8:10,60,3\n4,9:20,60,4\n")["bath"] == "date: date"
 
 
+def test_a_day_and_a_month_are_a_date_where_they_go_through_the_days():
+    rows = "run,sown,T,HV\n1,02/02,50,2\n2,{},60,3\n3,{},50,3\n4,09/02,60,4\n"
+    assert why(rows.format("02/02", "09/02"))["sown"] == "date: date"
+    assert why(rows.format("09/02", "02/02"))["sown"].startswith("parameter: category")
+
+
+def test_what_is_added_is_no_outcome():
+    said = why("No.,光沢剤(mL/L),T (°C),硬度(HV)\n1,1,50,210\n2,3,50,232\n3,1,60,251\n4,3,60,260\n")
+    assert said["光沢剤(mL/L)"].startswith("parameter")
+
+
 def test_a_last_column_whose_numbers_cannot_be_read_is_not_passed_over():
     with pytest.raises(FileError, match=r"'change' may be the outcome, but '\(3\.1\)' is no number"):
         why("run,dose,T,change\n1,10,50,(3.1)\n2,20,50,(4.0)\n3,10,60,(1.2)\n4,20,60,(2.2)\n")

@@ -68,7 +68,7 @@ def _nameless(experiments: Experiments) -> Iterator[str]:
 
 def _numbers_as_names(experiments: Experiments) -> Iterator[str]:
     for name, parameter in experiments.campaign.space.parameters.items():
-        coded = _CODE.search(name) or _LEGEND.search(name)
+        coded = ("(" not in name and _CODE.search(name)) or _LEGEND.search(name)  # what is in brackets may be a unit
         thing = is_thing(name) and not is_count(name)
         if parameter.kind not in ("real", "integer") or parameter.unit or not (coded or thing):
             continue

@@ -26,12 +26,12 @@ from bomi.campaign.lexicon import (
     is_thing,
 )
 from bomi.campaign.outcome import REPEATED
-from bomi.campaign.roles import Column
+from bomi.campaign.roles import Column, in_blocks
 from bomi.space import cells, units
 
 SURE = 1.0  # log odds from which a column is taken for a parameter without a word
 OUT = -2.5  # and up to which it is left out
-PRIOR = 1.0  # of a column that varies and that nothing else is known of
+PRIOR = {"number": 0.5, "category": 1.0}  # of a column that varies, before anything is known: words are oftener set
 ENOUGH = 4  # numbers, to say how they differ
 FIRST = 1000  # rows that are looked at
 
@@ -63,7 +63,7 @@ _PLACE = re.compile(
     r"rechts|nord|süd|ost|west|haut|gauche|droite|sud|est|ouest|norte|sur|este|oeste",
     re.IGNORECASE,
 )
-_ROMAN = re.compile(r"(?=[IVX])(?:IX|IV|V?I{0,3}|X)", re.IGNORECASE)
+_ROMAN = re.compile(r"(?=[IVX])(?:IX|IV|V?I{0,3}|X)(?:\s?[+/&,]\s?(?=[IVX])(?:IX|IV|V?I{0,3}|X))*", re.IGNORECASE)
 _ELEMENT = (
     "H|He|Li|Be|B|C|N|O|F|Ne|Na|Mg|Al|Si|P|S|Cl|Ar|K|Ca|Sc|Ti|V|Cr|Mn|Fe|Co|Ni|Cu|Zn|Ga|Ge|As|Se|Br|Kr|Rb|Sr|Y|Zr|Nb|"
     "Mo|Ru|Rh|Pd|Ag|Cd|In|Sn|Sb|Te|I|Xe|Cs|Ba|La|Ce|Pr|Nd|Sm|Eu|Gd|Tb|Dy|Ho|Er|Yb|Lu|Hf|Ta|W|Re|Os|Ir|Pt|Au|Hg|Tl|Pb|Bi"
@@ -87,12 +87,13 @@ class Sign:
 class Evidence:
     """All that speaks for or against a column that is set."""
 
+    kind: str
     signs: tuple[Sign, ...]
 
     @property
     def odds(self) -> float:
         """The log odds that somebody sets the column."""
-        return PRIOR + sum(sign.odds for sign in self.signs)
+        return PRIOR[self.kind] + sum(sign.odds for sign in self.signs)
 
     @property
     def out(self) -> bool:
@@ -113,7 +114,7 @@ def weigh(column: Column, texts: Sequence[str], others: Sequence[Column], outcom
         signs += [*_by_words(column, texts), _standing(column, others)]
     else:
         signs += _by_numbers(column, texts, others, outcome)
-    return Evidence(tuple(sign for sign in signs if sign.odds))
+    return Evidence(column.kind, tuple(sign for sign in signs if sign.odds))
 
 
 def _by_name(column: Column) -> list[Sign]:
@@ -155,7 +156,7 @@ def _by_numbers(column: Column, texts: Sequence[str], others: Sequence[Column], 
 
 def _design(numbers: Sequence[float], texts: Sequence[str]) -> Sign:
     """Whether each level comes about equally often, as in a design, or in one block of rows."""
-    if _in_blocks(texts):
+    if in_blocks(texts):
         return Sign(-1.0, "its values come in blocks of rows, as days and lots do")
     counts = Counter(numbers).values()
     return Sign(1.5 if max(counts) - min(counts) <= 1 < min(counts) else 0.0)
@@ -168,7 +169,7 @@ def _numbering(column: Column, levels: Sequence[float], texts: Sequence[str]) ->
     if levels in ([*range(len(levels))], [*range(1, len(levels) + 1)]):
         return Sign(-3.0 if len(levels) > 2 else -1.5, "it counts from 1, as repeats, blocks and scores do")
     codes = min(levels) >= 1000 and sum(level % 10 != 0 for level in levels) > len(levels) / 2
-    blocks = _in_blocks(texts)
+    blocks = in_blocks(texts)
     if codes or (blocks and min(levels) >= 100 and any(level % 10 for level in levels)):
         return Sign(-3.0, "its numbers look like those of lots or plots")
     return Sign(0.0)
@@ -248,7 +249,7 @@ def _decimals(number: float) -> int:
 
 def _by_words(column: Column, texts: Sequence[str]) -> list[Sign]:
     meaning = _meaning([value.strip() for value in column.values])
-    if _in_blocks(texts):
+    if in_blocks(texts):
         return [meaning, Sign(-1.0, "its values come in blocks of rows, as people, days and lots do")]
     return [meaning]
 
@@ -292,11 +293,3 @@ def _meaning(values: Sequence[str]) -> Sign:
 def _amount(text: str) -> bool:
     """Whether a text says how much or how long: `80 °C/30 min`."""
     return any(unit != "L" and units.find(unit) for unit in re.findall(r"\d ?([^\W\d]+|°\w|%)", text))
-
-
-def _in_blocks(texts: Sequence[str]) -> bool:
-    """Whether each value stands in one block of rows: two blocks at least, most of several rows."""
-    held = [text.strip() for text in texts if text.strip()]
-    counts = Counter(held)
-    changes = sum(a != b for a, b in pairwise(held))
-    return len(counts) >= 2 and changes == len(counts) - 1 and 2 * len(counts) <= len(held)

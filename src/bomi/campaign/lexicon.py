@@ -81,13 +81,13 @@ _MAXIMIZE = _pattern(
     r"capacit|kapazit|kapacit|capacid|pojemność|kapasite|\bpce\b|\bvoc\b|",
     r"\bjsc\b|\bff\b|\be ?e\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
     r"adhesion|modulus|η|gloss|transmi|\bresolution\b|taste|sensory|acceptance|acceptab|liking|response|objective|",
-    r"fitness|reward|biegespannung|bruchspannung|brilho|\befic\b|tensile|flexural|compressive|\bvoto\b|auflösung|résolution|resolución|risoluzione|\bglans\b|",
+    r"fitness|reward|biegespannung|bruchspannung|brilho|\befic\b|tensile|\bpeel\b|\btracción|\btrazione|flexural|compressive|\bvoto\b|auflösung|résolution|resolución|risoluzione|\bglans\b|",
     r"\bacc ?$|\bauc\b|survival|salt spray|durabilit|case depth|",
     r"ausbeute|\bausb\b|haftung|festigkeit|(?<!wasser)härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|",
     r"ertrag|zähigkeit|dehnung|",
     r"aktivität|",
-    r"geschmack|glanz(?!bildner|zusatz|träger)|echtheit|\w{3,}echt\b|\bfastness|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
-    r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan(?!teur)|brillance|viabilité|",
+    r"geschmack|glanz|echtheit|\w{3,}echt\b|\bfastness|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
+    r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|",
     r"exactitude|",
     r"adhérence|acceptabilité|^note ?$|",
     r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|",
@@ -149,6 +149,10 @@ _MORE_SAID = _pattern(
 _TARGET = _pattern(
     r"\b(?:target|aim|goal|soll(?:wert)?|ziel(?:wert)?|cible|consigne|objetivo|obiettivo|cel|mål|doel)\s*[=:]?\s*",
     r"(\d+(?:[.,]\d+)?)(?!\s*[-–\d])",
+)
+_AGENT = _pattern(  # what is added to make something so, and is not how it becomes
+    r"剤|剂|제\b|(?:mittel|bildner|zusatz|träger|verbesserer)\b|\bagent|brillanteur|brightener|brillantante|abrillantador|"
+    r"\badditi[vf]|\bimprover"
 )
 _TEMPERATURE = _pattern(r"\bt$|\btemp(?:erature?|\.)?$")
 _WITHSTANDS = _pattern(  # what stands against something bad is good
@@ -238,10 +242,10 @@ _LABEL_WORD = _pattern(  # anywhere in a name, but for batch size and block heig
 )
 _MEASURED_WORD = _pattern(
     r"(?<![^\W_])(?:actual|measured|meas\.?|observed|found|obtained|determined|recorded|final|initial|ambient|amb\.?|"
-    r"humidity|outdoor|start|end|peak|outlet|exit|inlet|raw|incoming|before|after|pre|post|"
+    r"humidity|outdoor|surroundings?|start|end|peak|outlet|exit|inlet|raw|incoming|before|after|pre|post|"
     r"gemessen|ist(?:wert)?|bestimmt|erhalten|ermittelt|ende|nach|vor|roh|mesurée?s?|obtenue?|réelle?|mesure|après|avant|"
     r"brute?|fin|medid[oa]|obtenid[oa]|real|inicial|después|antes|brut[oa]|misurat[oa]|ottenut[oa]|iniziale|dopo|prima|"
-    r"zmierzon[aey]|gemeten|uppmätt|målt|ölçülen|измер\w*|ambiental|ambiente|raum\w*|luft\w*|umgebung\w*)(?![^\W_])"
+    r"zmierzon[aey]|gemeten|uppmätt|målt|ölçülen|измер\w*|ambiental|ambiente|raum\w*|luft\w*|umgebung\w*|otoczeni[ae]|okol[ií]|omgeving\w*|omgivning\w*|ortam)(?![^\W_])"
 )
 _SEEN = _pattern(  # in words, after an experiment
     r"(?<![^\W_])(?:appearance|look|aspect|clarity|texture|od(?:ou?)r|smell|morpholog\w*|microstructure|"
@@ -323,7 +327,7 @@ def goal_of(name: str) -> str | None:
     said_less, said_more = _LESS_SAID.search(name), _MORE_SAID.search(name)
     if said_less or said_more:
         return "maximize" if not said_less else "minimize" if not said_more else None
-    if _TEMPERATURE.search(
+    if _AGENT.search(name) or _TEMPERATURE.search(
         re.sub(r"[(\[].*", "", name).strip()
     ):  # the last word says what it is: reduction temperature
         return None

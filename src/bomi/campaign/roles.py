@@ -55,6 +55,7 @@ _DAY = re.compile(
     r"(?:[T ]\d{1,2}:\d\d(?::\d\d)?.*)?",
     re.IGNORECASE,
 )
+_PADDED = re.compile(r"[0-3]\d/[0-3]\d")  # 02/02, in any column that goes through the days
 _DAY_OR_SHORT = re.compile(rf"{_DAY.pattern}|\d{{1,2}}/\d{{1,2}}", re.IGNORECASE)  # 12/11, in a column of dates
 _GRADE = re.compile(r"not[ae]s?", re.IGNORECASE)  # of a jury, in the Romance languages, where it holds numbers
 _WELL = re.compile(r"[A-P]\d{1,2}")
@@ -149,7 +150,8 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     ):
         clock = 0  # 1:15 is a ratio, or a time that is read
     dated = DATE_NAME.fullmatch(title) is not None
-    day = _DAY_OR_SHORT if dated else _DAY
+    padded = all(map(_PADDED.fullmatch, words)) and any("/0" in f"/{word}" for word in words) and in_blocks(words)
+    day = _DAY_OR_SHORT if dated or padded else _DAY
     days = sum(day.fullmatch(word) is not None for word in words) + clock
     if days and (days >= MOSTLY * total or (dated and days * 2 >= total)):
         return Column(name, DATE, "times such as " + words[0] + ": write them as numbers to use them"
@@ -160,6 +162,14 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     if found := _identifier(name, sheet.columns[name], first=name == next(iter(sheet.columns))):
         return found
     return _content(sheet, name, known, reader, column, blanks)
+
+
+def in_blocks(texts: Sequence[str]) -> bool:
+    """Whether each value stands in one block of rows: two blocks at least, most of several rows."""
+    held = [text.strip() for text in texts if text.strip()]
+    counts = Counter(held)
+    changes = sum(a != b for a, b in pairwise(held))
+    return len(counts) >= 2 and changes == len(counts) - 1 and 2 * len(counts) <= len(held)
 
 
 def _stands_beside(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> bool:
