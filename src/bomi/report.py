@@ -18,7 +18,7 @@ from bomi.campaign import summarize
 from bomi.campaign.printed import heading, page, paragraph, table
 from bomi.errors import BomiError
 from bomi.impute.table import LARGE
-from bomi.results import by_name, rounded
+from bomi.results import AnyPrediction, AsDone, Prediction, by_name, rounded
 from bomi.space import cells
 from bomi.space.cells import Known
 from bomi.space.units import with_unit
@@ -198,10 +198,10 @@ def _outcomes(loaded: LoadedTable) -> list[str]:
     return [with_unit(one.name, one.unit) for one in loaded.campaign.objectives]
 
 
-def _expected(predicted: Any, outcomes: tuple[str, ...]) -> list[str]:
+def _expected(predicted: AnyPrediction, outcomes: tuple[str, ...]) -> list[str]:
     if predicted is None:
         return ["" for _ in outcomes]
-    each = by_name(predicted, outcomes)
+    each: Mapping[str, Prediction | AsDone] = by_name(predicted, outcomes)
     return [rounded(each[name]).replace(" ", "\u00a0") for name in outcomes]
 
 

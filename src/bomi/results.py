@@ -44,6 +44,7 @@ class AsDone(NamedTuple):
 
 PredictedAsDone: TypeAlias = AsDone | Mapping[str, AsDone]  # of the only outcome, or of several by name
 Predicted: TypeAlias = Prediction | Mapping[str, Prediction]  # of the only outcome, or of several by name
+AnyPrediction: TypeAlias = Predicted | PredictedAsDone | None  # of a setting, done exactly or as the equipment does it
 Seen: TypeAlias = float | Mapping[str, float]  # alike
 
 
@@ -110,7 +111,7 @@ def by_name(value: T | Mapping[str, T], outcomes: Sequence[str]) -> Mapping[str,
     return value if isinstance(value, Mapping) else {outcomes[0]: value}
 
 
-def _expected(predicted: Predicted | PredictedAsDone | None) -> list[tuple[str, str]]:
+def _expected(predicted: AnyPrediction) -> list[tuple[str, str]]:
     """What is expected of each outcome, in short; the only one has no name here."""
     each: Mapping[str, Prediction | AsDone] = {} if predicted is None else by_name(predicted, [""])
     return [(name, rounded(one)) for name, one in each.items()]
@@ -411,7 +412,7 @@ def missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def nested(predicted: Any) -> Any:
+def nested(predicted: AnyPrediction) -> dict[str, Any] | None:
     """A prediction as JSON holds it."""
     if isinstance(predicted, Mapping):
         return {name: nested(one) for name, one in predicted.items()}

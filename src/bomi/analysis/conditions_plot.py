@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +12,15 @@ from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
 from bomi.space.units import with_unit
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 MOST = 30  # groups that have a name below them
 INTERVAL = 1.645  # standard deviations to either side: 90 %
 
 
 @styled
-def conditions(optimizer: Optimizer, outcome: str | None = None) -> Any:
+def conditions(optimizer: Optimizer, outcome: str | None = None) -> Figure:
     """The offsets of each column's groups, and the drift up to now."""
     offsets, drift = optimizer.offsets(outcome), optimizer.drift(outcome)
     names = list(dict.fromkeys(offsets["column"]))

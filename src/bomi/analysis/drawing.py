@@ -8,11 +8,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from bomi.errors import FileError
 from bomi.space import Categorical, Integer, Ordinal, Parameter
 from bomi.space.cells import Interval, Known, Normal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, SKY, VERMILION = "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00"
 INK, SOFT, FAINT = "#222222", "#767676", "#dddddd"
@@ -43,13 +46,14 @@ WIDE = 28  # characters side by side below a small figure
 MANY = 1000  # points, from which on they are drawn small, and as a picture also where lines are kept as lines
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def styled(draw: Callable[P, Any]) -> Callable[P, Any]:
+def styled(draw: Callable[P, T]) -> Callable[P, T]:
     """Draw in our style, and leave the user's own matplotlib settings as they are."""
 
     @functools.wraps(draw)
-    def styled(*args: P.args, **kwargs: P.kwargs) -> Any:
+    def styled(*args: P.args, **kwargs: P.kwargs) -> T:
         import matplotlib as mpl
 
         with mpl.rc_context(STYLE):
@@ -59,13 +63,13 @@ def styled(draw: Callable[P, Any]) -> Callable[P, Any]:
 
 
 @styled
-def save(figure: Any, path: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+def save(figure: Figure, path: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Save a figure under a name, once for each format."""
     files = [path.with_name(f"{path.name}.{kind}") for kind in formats]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for file, kind in zip(files, formats, strict=True):
-            when = {"metadata": {"Date": None}} if kind == "svg" else {}
+            when: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
             figure.savefig(file, format=kind, dpi=160, **when)
     except OSError as error:
         raise FileError(
@@ -74,7 +78,9 @@ def save(figure: Any, path: Path, formats: Sequence[str] = FORMATS) -> list[Path
     return files
 
 
-def new_figure(width: float, height: float, *, rows: int = 0, columns: int = 1, share: bool = False) -> tuple[Any, Any]:
+def new_figure(
+    width: float, height: float, *, rows: int = 0, columns: int = 1, share: bool = False
+) -> tuple[Figure, Any]:
     """A figure with one set of axes, or a list of them; without pyplot, which has global state."""
     from matplotlib.figure import Figure
 
@@ -127,7 +133,7 @@ def grid(axes: Any, axis: str = "y") -> None:
     axes.grid(axis=axis, color=FAINT, linewidth=0.7)
 
 
-def legend_below(figure: Any, panels: Sequence[Any]) -> None:
+def legend_below(figure: Figure, panels: Sequence[Any]) -> None:
     """One legend for all panels, each entry once."""
     entries: dict[str, Any] = {}
     for axes in panels:
@@ -136,7 +142,7 @@ def legend_below(figure: Any, panels: Sequence[Any]) -> None:
     figure.legend(list(entries.values()), list(entries), loc="outside lower left", ncols=5)
 
 
-def heading(figure: Any, text: str, below: str = "") -> None:
+def heading(figure: Figure, text: str, below: str = "") -> None:
     """A title for all panels, with a sentence below it."""
     figure.suptitle(text, x=0.01, ha="left", fontsize=11, weight="bold")
     if below:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,9 +27,12 @@ from bomi.space import Categorical, Ordinal
 from bomi.space.cells import Known
 from bomi.space.units import with_unit
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 @styled
-def equipment(optimizer: Optimizer) -> Any:
+def equipment(optimizer: Optimizer) -> Figure:
     """What was done of what was asked, for every parameter that strays, and what will be done at the best setting."""
     frame = optimizer.execution()
     names = [str(name) for name in frame["parameter"][frame["strayed"] > 0]]

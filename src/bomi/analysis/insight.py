@@ -12,7 +12,7 @@ from bomi.data.objectives import wanted
 from bomi.data.observations import Row
 from bomi.impute.table import LARGE
 from bomi.optimizer import Optimizer
-from bomi.results import Best, Front, Prediction, Suggestion
+from bomi.results import Best, Front, Predicted, Prediction, Suggestion
 from bomi.space import Array, Integer, Parameter, Real, Space, cells
 from bomi.space.cells import Known
 
@@ -223,18 +223,18 @@ def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
     return [choice.predicted for choice in choices if choice.predicted]
 
 
-def _each(optimizer: Optimizer, predicted: Any) -> list[Prediction]:
+def _each(optimizer: Optimizer, predicted: Predicted) -> list[Prediction]:
     """The prediction of each outcome that is wanted."""
     goals = wanted(optimizer.objectives)
     return [predicted] if isinstance(predicted, Prediction) else [predicted[one.name] for one in goals]
 
 
-def _merits(optimizer: Optimizer, predicted: Any) -> list[float]:
+def _merits(optimizer: Optimizer, predicted: Predicted) -> list[float]:
     pairs = zip(wanted(optimizer.objectives), _each(optimizer, predicted), strict=True)
     return [objective.merit(one.mean) for objective, one in pairs]
 
 
-def _sds(optimizer: Optimizer, predicted: Any) -> list[float]:
+def _sds(optimizer: Optimizer, predicted: Predicted) -> list[float]:
     return [one.sd for one in _each(optimizer, predicted)]
 
 

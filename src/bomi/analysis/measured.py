@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from bomi.space.units import with_unit
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 VALUES = 9  # of a number, over the range in which it has been
 
@@ -122,7 +123,7 @@ def moved(optimizer: Optimizer, name: str) -> Moved:
 
 
 @styled
-def figure(optimizer: Optimizer, found: Moved) -> Any:
+def figure(optimizer: Optimizer, found: Moved) -> Figure:
     """The expected outcome along a measured parameter, for the best setting each time and for one setting always; and
     each parameter of the best setting."""
     space, name, table = optimizer.space, found.parameter, found.table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from bomi.space import Array, Categorical, Ordinal, Parameter, cells
 from bomi.space.cells import Cell, Known
 from bomi.space.units import with_unit
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FEWEST, LOOKS_BACK = 6, 6  # experiments, and how many times the table is looked at as it was before
 NAMED = 8  # rows, the most surprising ones
 
@@ -38,7 +41,7 @@ NAMED = 8  # rows, the most surprising ones
 @styled
 def slices(
     optimizer: Optimizer, *, setting: Mapping[str, Known] | None = None, unit: str = "", outcome: str | None = None
-) -> Any:
+) -> Figure:
     """The expected outcome along every parameter through the recommended setting, with its uncertainty.
 
     With several outcomes it is the first, unless `outcome` names another.
@@ -73,7 +76,7 @@ def slices(
 @styled
 def importance(
     optimizer: Optimizer, *, outcome: str | None = None, ranked: Sequence[sensitivity.Importance] | None = None
-) -> Any:
+) -> Figure:
     """How much each parameter matters for an outcome, with what may be: the first, unless `outcome` names another."""
     name = outcome or optimizer.outcomes[0]
     found = list(ranked or sensitivity.importance(optimizer, outcome=name))[::-1]
@@ -98,7 +101,7 @@ def importance(
 
 
 @styled
-def interactions(optimizer: Optimizer, *, outcome: str | None = None) -> Any:
+def interactions(optimizer: Optimizer, *, outcome: str | None = None) -> Figure:
     """Which pairs of parameters do something only together, as a matrix."""
     name, names = outcome or optimizer.outcomes[0], optimizer.space.names
     if len(names) < 2:
@@ -129,7 +132,7 @@ def surface(
     setting: Mapping[str, Known] | None = None,
     outcome: str | None = None,
     ranked: Sequence[sensitivity.Importance] | None = None,
-) -> Any:
+) -> Figure:
     """The expected outcome and its standard deviation over two parameters, with the rows; a gap is a smear.
 
     The two are those that matter most, unless they are named; the others are as in the recommended setting.
@@ -207,7 +210,7 @@ def _ends(values: Sequence[Known]) -> tuple[float, float]:
 
 
 @styled
-def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequence[object] | None = None) -> Any:
+def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequence[object] | None = None) -> Figure:
     """Every row as expected from all others against what was measured; those outside their interval are named."""
     from matplotlib.patheffects import withStroke
 
@@ -242,7 +245,7 @@ def validation(optimizer: Optimizer, *, outcome: str | None = None, labels: Sequ
 
 
 @styled
-def prospects(optimizer: Optimizer, *, labels: Sequence[object] | None = None) -> Any:
+def prospects(optimizer: Optimizer, *, labels: Sequence[object] | None = None) -> Figure:
     """What the next 1 and 10 experiments were expected to gain, as the table grew, beside what stopping takes."""
     rows = optimizer.observations.rows
     done = [place for place, row in enumerate(rows, 1) if row.tried]

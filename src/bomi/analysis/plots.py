@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,11 +40,14 @@ from bomi.space import Categorical, Ordinal, Parameter
 from bomi.space.cells import Interval, Normal
 from bomi.space.units import with_unit
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 MOST_GAPS = 40  # shown for one parameter
 
 
 @styled
-def outcomes(optimizer: Optimizer, *, unit: str = "") -> Any:
+def outcomes(optimizer: Optimizer, *, unit: str = "") -> Figure:
     """Outcome over time with the best so far; rows with a gap are hollow. Several outcomes have one panel each."""
     rows = optimizer.observations.tried
     if not optimizer.observations.done:
@@ -108,7 +111,7 @@ def _over_time(axes: Any, rows: Sequence[Row], objective: Objective, objectives:
 
 
 @styled
-def front(optimizer: Optimizer) -> Any:
+def front(optimizer: Optimizer) -> Figure:
     """Every pair of outcomes that are wanted: the rows that keep all limits, the undominated ones among them, and the
     recommended trade-offs."""
     goals = wanted(optimizer.objectives)
@@ -153,7 +156,7 @@ def _wanted(objective: Objective) -> str:
 
 
 @styled
-def gap_strips(optimizer: Optimizer, *, labels: Sequence[object] | None = None) -> Any:
+def gap_strips(optimizer: Optimizer, *, labels: Sequence[object] | None = None) -> Figure:
     """The draws of each gap: a strip for every parameter that has gaps."""
     gaps = optimizer.gap_draws()
     if not gaps:
@@ -162,7 +165,7 @@ def gap_strips(optimizer: Optimizer, *, labels: Sequence[object] | None = None) 
     by_name = {name: found for name, found in by_name.items() if found}
     widest = max(min(len(found), MOST_GAPS) for found in by_name.values())
     figure, panels = new_figure(max(6.5, 2 + 0.34 * widest), 2.4 * len(by_name) + 0.5, rows=len(by_name))
-    figure.get_layout_engine().set(h_pad=0.12)
+    figure.set_layout_engine("constrained", h_pad=0.12)
     for axes, (name, found) in zip(panels, by_name.items(), strict=True):
         _strip(axes, optimizer.space.parameters[name], name, found[:MOST_GAPS], len(found), labels)
         axes.set_xlim(-0.7, max(widest - 0.3, 6.3))

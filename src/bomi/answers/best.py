@@ -20,7 +20,7 @@ from bomi.errors import TableError
 from bomi.knowledge import Knowledge
 from bomi.learning import Fit
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.results import Best, Front, by_name
+from bomi.results import AnyPrediction, Best, Front, by_name
 from bomi.search import acquisition
 from bomi.search.choices import Choices
 from bomi.space.cells import Known
@@ -131,7 +131,7 @@ def _front(
     return Front(**vars(middle), choices=tuple(usable[i] for i in kept))
 
 
-def _with_luck(known: Knowledge, predicted: Any, setting: Mapping[str, Known]) -> Any:
+def _with_luck(known: Knowledge, predicted: AnyPrediction, setting: Mapping[str, Known]) -> Any:
     """A prediction of what was chosen for looking best, with the part that luck may have in that."""
     if predicted is None or isinstance(predicted, Mapping):
         return predicted

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bomi.cli.console import after, say, visible, working
 from bomi.cli.options import Candidates, Config, Format, Given, Risk, Seed, Shape, Table, read_given
 from bomi.cli.printing import flat, pairs, records_of, show, with_shares
-from bomi.results import Suggestion, by_name, expected, missing, nested
+from bomi.results import AnyPrediction, Suggestion, by_name, expected, missing, nested
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
 
@@ -218,7 +218,7 @@ def _plainly(cell: Cell) -> Known | None:
     return cell if cell is None or isinstance(cell, Known) else cells.text(cell)
 
 
-def _expected(predicted: Any, outcomes: Sequence[str]) -> dict[str, float | None]:
+def _expected(predicted: AnyPrediction, outcomes: Sequence[str]) -> dict[str, float | None]:
     """Each outcome with its standard deviation beside it."""
     each = predicted if isinstance(predicted, Mapping) else {outcomes[0]: predicted}
     found: dict[str, float | None] = {}

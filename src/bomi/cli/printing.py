@@ -14,7 +14,7 @@ import typer
 from bomi.cli.console import console, visible
 from bomi.cli.options import Format
 from bomi.errors import BomiError
-from bomi.results import missing, plain, rounded
+from bomi.results import AnyPrediction, missing, plain, rounded
 from bomi.space import cells
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _text(value: object) -> str:
     return visible(cells.text(value))  # type: ignore[arg-type]
 
 
-def flat(predicted: Any, what: str = "predicted") -> dict[str, float | None]:
+def flat(predicted: AnyPrediction, what: str = "predicted") -> dict[str, float | None]:
     """The prediction of the outcome, or of each of several, by columns; none where equipment does not stray."""
     if predicted is None and what != "predicted":
         return {}
@@ -111,7 +111,7 @@ def flat(predicted: Any, what: str = "predicted") -> dict[str, float | None]:
     return {f"{what}.{part}": value for part, value in predicted._asdict().items()}
 
 
-def pairs(predicted: Any, what: str = "predicted") -> dict[str, str | None]:
+def pairs(predicted: AnyPrediction, what: str = "predicted") -> dict[str, str | None]:
     """The same for people."""
     if predicted is None and what != "predicted":
         return {}
