@@ -90,6 +90,19 @@ def test_three_capitals_are_no_formula_and_a_unit_in_brackets_does_not_make_a_se
     assert found([480, 560, 390, 450, 430, 505, 410, 470], name="CSF (ml)").startswith("doubtful")
 
 
+def test_what_changes_with_the_date_is_told():
+    days = ["5 Feb 2024"] * 2 + ["12 Feb 2024"] * 2 + ["19 Feb 2024"] * 2
+    rows = zip(days, [12, 12, 14, 14, 16, 16], [37, 34, 37, 34, 34, 37], [31, 26, 25, 33, 28, 29], strict=True)
+    text = "date,passage,T (°C),yield (%)\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows)
+    assert guess(parse_sheet(Path("lab.csv"), text.encode())).doubtful == {"passage": "it changes with the date"}
+
+
+def test_the_last_word_of_a_name_tells_which():
+    column = [2, 3, 2, 3, 3, 2, 2, 3]
+    assert found(column, name="press pos").startswith("doubtful")
+    assert found(column, name="press gap") == "sure"
+
+
 def test_words_that_say_what_was_seen_are_told():
     words = ["dull", "shiny", "dull", "shiny", "dull", "dull", "shiny", "dull"]
     assert found(words) == "sure"

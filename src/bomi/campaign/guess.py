@@ -14,7 +14,7 @@ from pathlib import Path
 from bomi.campaign import storage
 from bomi.campaign.body import is_numeric
 from bomi.campaign.columns import Numbers, declared_unit, digest, lettered, unit_in_cells
-from bomi.campaign.evidence import SURE, weigh
+from bomi.campaign.evidence import SURE, Evidence, weigh
 from bomi.campaign.lexicon import (
     GROUP_NAME,
     goal_of,
@@ -316,7 +316,7 @@ def _aside(column: Column, why: str, *, eligible: bool = True) -> Column:
 def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict[str, Column]:
     """The columns without those that hardly anybody sets, as far as others are left."""
     chosen = [column for column in columns.values() if column.role == PARAMETER]
-    found = {column.name: weigh(column, sheet.columns[column.name], chosen, columns[outcome]) for column in chosen}
+    found = _weighed(sheet, chosen, columns, outcome)
     kept = done_as_asked(columns)  # what was asked of it stands beside it
     out = {name for name, evidence in found.items() if evidence.out and name not in kept}
     out -= {name for name in out if is_called_setting(name) and not is_size(name)}
@@ -326,10 +326,18 @@ def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict
     return {name: _aside(c, why[name]) if name in out else c for name, c in columns.items()}
 
 
+def _weighed(
+    sheet: Sheet, chosen: Sequence[Column], columns: Mapping[str, Column], outcome: str
+) -> dict[str, Evidence]:
+    """What speaks for and against each of the columns that may be set."""
+    days = [sheet.columns[column.name] for column in columns.values() if column.role == DATE]
+    return {c.name: weigh(c, sheet.columns[c.name], chosen, columns[outcome], days) for c in chosen}
+
+
 def _doubtful(sheet: Sheet, chosen: Sequence[Column], columns: Mapping[str, Column], outcome: str) -> dict[str, str]:
     """The parameters that perhaps nobody sets, and why."""
     done = done_as_asked(columns)
-    found = {column.name: weigh(column, sheet.columns[column.name], chosen, columns[outcome]) for column in chosen}
+    found = _weighed(sheet, chosen, columns, outcome)
     return {name: evidence.against for name, evidence in found.items() if evidence.odds < SURE and name not in done}
 
 

@@ -128,7 +128,9 @@ def _is_units(row: Sequence[str]) -> bool:
     known = sum(units.find(text) is not None for text in held)
     fine = sum(units.find(text) is not None or units.is_none(text) or _in_brackets(text) for text in held)
     several = known + sum(_in_brackets(text) and units.find(text) is None for text in held) >= 2
-    return known > 0 and fine == len(held) and (several or not held[0].isalpha())
+    plain = sum(units.find(text) is not None and len(text) > 1 for text in held)  # T and t may be names
+    mostly = plain >= 2 and known > 0.6 * len(held)  # units that nobody knows among them
+    return mostly or (known > 0 and fine == len(held) and (several or not held[0].isalpha()))
 
 
 def _in_brackets(text: str) -> bool:

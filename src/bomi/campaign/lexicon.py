@@ -231,7 +231,7 @@ _COUNT = _pattern(
 _LABEL_WORD = _pattern(  # anywhere in a name, but for batch size and block height
     r"(?<![^\W_])(?:",
     _WHO_OR_WHICH,
-    r"|site|location|block|bloque|bloc|blok|replicate|repl?\.?|wdh\.?|position|slot|"
+    r"|site|location|block|bloque|bloc|blok|replicate|repl?\.?|wdh\.?|position|pos\.?|slot|"
     r"well|series?|serie|row|rang|group|gruppe|groupe|grupo|team|crew|shift|schicht|équipe|turno|skift|zmiana|"
     r"day|datum|date|"
     r"machine|maschine|host|gpu|node|rig|channel|lane|tester|instrument|device|gerät|bench|tray|shelf|rack|spool|station|"
@@ -287,9 +287,10 @@ _THING = _pattern(  # what is one of several, and seldom an amount
 )
 
 
-def is_label(name: str) -> bool:
-    """Whether the name of a column may say who did it, where, when or on which lot, by one of its words."""
-    return _LABEL_WORD.search(name) is not None
+def is_label(name: str, *, last: bool = False) -> bool:
+    """Whether the name of a column may say who did it, where, when or on which lot, by one of its words or the last."""
+    name = re.sub(r"\s*[(\[].*", "", name)
+    return any(not last or match.end() == len(name) for match in _LABEL_WORD.finditer(name))
 
 
 def is_measured(name: str) -> bool:
