@@ -56,7 +56,7 @@ def test_every_column_is_taken_for_something_with_why():
 def test_what_is_only_a_guess_is_called_one():
     table = "T (°C),feed,drying,CD (nm)\n60,1,4.1,182\n70,2,4.7,171\n60,2,4.3,165\n70,1,4.9,179\n"
     said = why(table, objective="CD (nm)")
-    assert said["CD (nm)"].startswith("objective: maximize, though its name does not tell: --goal minimize")
+    assert said["CD (nm)"].startswith("objective: maximize, though its name does not tell: --minimize")
     assert said["drying"] == (
         "unused: kept, not used: perhaps nobody sets it: it differs in nearly each row, as if measured; "
         "--parameters names it"

@@ -264,3 +264,10 @@ def test_a_suggestion_with_few_values_is_no_note(tmp_path):
     rows = [f"0.{i}13,{i}.5,{i}" for i in range(1, 8)]
     table.write_text("\n".join(["t,h,y", *rows, "1,,"]) + "\n", encoding="utf-8")
     assert read_sheet(table).columns["t"][-1] == "1"
+
+
+def test_a_row_of_units_may_hold_the_unit_of_one_column():
+    sheet = parse_sheet(Path("lab.csv"), b"run,T [C],t,y\n,,min,\n1,20,30,4\n2,30,60,5\n")
+    assert sheet.units == {"t": "min"}
+    assert sheet.numbers == [3, 4]
+    assert parse_sheet(Path("lab.csv"), b"run,T [C],t,y\nmin,,,\n1,20,30,4\n2,30,60,5\n").units == {}

@@ -357,7 +357,7 @@ def _differs(column: Column, left: Sequence[Column]) -> bool:
 def _guessed(name: str) -> str:
     if goal_of(name) or target_of(name) is not None:
         return ", a guess by its name"
-    return ", though its name does not tell: --goal minimize if less is better"
+    return ", though its name does not tell: --minimize if less is better"
 
 
 def _wish(goal: object) -> str:

@@ -49,7 +49,7 @@ def lay_out(records: Sequence[Sequence[str]], numbers: Sequence[int], names: Col
     last, found = first, {}
     while last + 1 < min(first + HEADER_ROWS + 1, len(records)):
         row = records[last + 1]
-        if _is_units(row):
+        if _is_units(row) or (last == first and _is_unit_of(row, numeric)):
             found = {place: text for place, text in enumerate(row) if units.find(text) or _in_brackets(text)}
             last += 1
             break
@@ -131,6 +131,12 @@ def _is_units(row: Sequence[str]) -> bool:
     plain = sum(units.find(text) is not None and len(text) > 1 for text in held)  # T and t may be names
     mostly = plain >= 2 and known > 0.6 * len(held)  # units that nobody knows among them
     return mostly or (known > 0 and fine == len(held) and (several or not held[0].isalpha()))
+
+
+def _is_unit_of(row: Sequence[str], numeric: Sequence[int]) -> bool:
+    """Whether a record holds nothing but the unit of one column of numbers, right of the first column."""
+    held = [(place, text) for place, text in enumerate(row) if text.strip()]
+    return len(held) == 1 and held[0][0] in numeric and held[0][0] > 0 and units.find(held[0][1].strip()) is not None
 
 
 def _in_brackets(text: str) -> bool:
