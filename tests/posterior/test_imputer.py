@@ -76,19 +76,34 @@ def counted(monkeypatch):
 
 
 @pytest.mark.parametrize(("rows", "before", "times"), [(15, 14, 1), (16, 15, 0), (19, 18, 0), (17, 14, 1)])
-def test_a_transform_is_chosen_again_every_fifth_row(counted, rows, before, times):
+def test_without_gaps_a_transform_is_chosen_again_every_fifth_row(counted, rows, before, times):
     chosen, drawn = counted
-    Posterior().step(chains_of(table_of(before)), table_of(rows), rng())
-    assert len(chosen) == times
+    Posterior().step(chains_of(table_of(before, 0)), table_of(rows, 0), rng())
+    assert chosen == [(rows, None)] * times
     ((transforms, _, hyper),) = drawn
     assert policy.alike(transforms, [WARPED]) == bool(times)
     assert hyper == (not times)  # those of another warp are useless
 
 
 def test_the_same_warp_keeps_the_hyper_parameters(counted):
-    state = chains_of(table_of(14), transforms=policy.same_transforms(table_of(14), [WARPED]))
-    Posterior().step(state, table_of(15), rng())
+    table = table_of(14, 0)
+    state = chains_of(table, transforms=policy.same_transforms(table, [WARPED]))
+    Posterior().step(state, table_of(15, 0), rng())
     assert counted[1] == [((WARPED,), 2, True)]
+
+
+def test_with_gaps_everything_begins_from_nothing_whenever_the_table_has_grown_by_a_fifth(counted):
+    chosen, drawn = counted
+    restarts = []
+    for rows in range(61, 120):
+        drawn.clear()
+        Posterior().step(chains_of(table_of(rows - 1)), table_of(rows), rng())
+        ((_, worlds, hyper),) = drawn
+        assert hyper == (worlds is not None)
+        if worlds is None:
+            restarts.append(rows)
+    assert restarts == [67, 80, 96, 115]
+    assert chosen == [(rows, None) for rows in restarts]  # and the transform stays until then
 
 
 def test_from_nothing_few_complete_rows_let_the_worlds_choose_again(counted, monkeypatch):
@@ -134,33 +149,14 @@ def exchanged(counted, monkeypatch):
         return inputs, alone, hyper
 
     monkeypatch.setattr(imputer, "exchange", exchange)
-    monkeypatch.setattr(policy, "same_transforms", lambda table, like: like)
-    monkeypatch.setattr(policy, "choice_is_due", lambda rows, before: False)
     return offers
 
 
-def test_worlds_exchange_their_explanation_whenever_the_table_has_grown_by_a_tenth(exchanged):
-    after = chains_of(table_of(60, 3))
-    for rows in range(61, 90):
-        after = Posterior().step(after, table_of(rows, 3), rng())
-    assert [rows for rows, *_ in exchanged] == [61, 67, 73, 81, 89]
-
-
 def test_what_the_complete_rows_say_is_learned_once_and_drawn_on(exchanged):
-    before = chains_of(table_of(66, 3))
-    after = Posterior().step(before, table_of(67, 3), rng())
-    assert exchanged == [(67, 64.5, 2)]  # by the complete rows
-    assert float(after.hyper[0, 0]) == 64.5
-    assert torch.equal(after.alone, before.hyper)
-    Posterior().step(after, table_of(73, 3), rng())
-    assert exchanged[1:] == [(73, 0.5, 2)]  # the world's before, a move later
-
-
-def test_other_warps_begin_it_anew(exchanged, monkeypatch):
-    monkeypatch.setattr(policy, "choice_is_due", lambda rows, before: True)
-    state = dataclasses.replace(chains_of(table_of(66, 3)), alone=torch.zeros(2, 7, dtype=torch.float64))
-    assert Posterior().step(state, table_of(67, 3), rng()).alone is None  # and there are no processes yet to exchange
-    assert exchanged == []
+    before = chains_of(table_of(67, 3))
+    after = Posterior()._exchanged(before, rng())
+    assert exchanged == [(67, 64.5, 2), (67, 0.5, 2)]  # by the complete rows; then the world's before, a move later
+    assert torch.equal(after.hyper, before.hyper + 0.5)
 
 
 def test_from_nothing_a_small_table_is_exchanged_more_often(exchanged, monkeypatch):
@@ -172,10 +168,10 @@ def test_from_nothing_a_small_table_is_exchanged_more_often(exchanged, monkeypat
 
 
 def test_nothing_is_exchanged_without_gaps_or_without_complete_rows(exchanged):
-    for table in (table_of(64, 0), table_of(64, 63), table_of(300, 3)):
+    for table in (table_of(164, 0), table_of(164, 163), table_of(300, 3)):
         Posterior()._exchanged(chains_of(table), rng())
     assert exchanged == []
-    Posterior()._exchanged(chains_of(table_of(64, 62)), rng())
+    Posterior()._exchanged(chains_of(table_of(164, 162)), rng())
     assert len(exchanged) == 1
 
 

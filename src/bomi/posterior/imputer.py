@@ -45,7 +45,6 @@ class Chains:
     transforms: tuple[Transform, ...]  # of each outcome
     inputs: Tensor  # (Q, n, d)
     hyper: Tensor | None  # (m Q, k + 1); None while there are too few rows
-    alone: Tensor | None = None  # (m Q, k + 1) what the complete rows alone say of these
 
     def continued(self, table: Table) -> tuple[Tensor, Table]:
         """The inputs of the worlds for another state of the table, NaN in the rows that are new, and the table with
@@ -106,17 +105,20 @@ class Posterior:
             table = replace(table, drawn=None)
             chains = self._draw(table, policy.choose_transforms(table, worlds), rng, worlds)
             chains = self._learned(chains, rng, judged=False)
-        for _ in range(max(ROWS_OF_EXCHANGES // len(table), 1)):
-            chains = self._exchanged(chains, rng)
-        return chains
+        return self._exchanged(chains, rng)
 
     def step(self, state: Chains, table: Table, rng: torch.Generator) -> Chains:
-        """A warm start: new rows are drawn first, then all are swept, then the processes are learned a little more."""
-        if state.hyper is None:
+        """A warm start: new rows are drawn first, then all are swept, then the processes are learned a little more.
+
+        Without gaps, transforms are chosen anew every few rows. Gaps that were drawn on one scale bear it out, and the
+        noise that they were drawn under, so where there are some, now and then everything begins from nothing.
+        """
+        gaps, counts = bool(table.gaps.any()), (len(table), len(state.table))
+        if state.hyper is None or (gaps and policy.restart_is_due(*counts)):
             return self.init(table, rng)
         worlds, table = state.continued(table)
-        if policy.choice_is_due(len(table), len(state.table)):
-            transforms = policy.choose_transforms(table, worlds)
+        if not gaps and policy.choice_is_due(*counts):
+            transforms = policy.choose_transforms(table)
         else:
             transforms = policy.same_transforms(table, state.transforms)
         hyper: Tensor | None = state.hyper
@@ -127,8 +129,7 @@ class Posterior:
         if too_many(chains.table):
             logger.info("restart after %d rows: too many outcomes were called wrong", len(table))
             return self.init(replace(table, drawn=None), rng)
-        chains = replace(chains, alone=None if hyper is None else state.alone)
-        return self._exchanged(chains, rng) if policy.exchange_is_due(len(table), len(state.table)) else chains
+        return chains
 
     def completed(self, state: Chains) -> Completed:
         """The worlds with their processes; without these while there are too few rows."""
@@ -243,15 +244,12 @@ class Posterior:
         part, worlds = table.select(complete), len(chains.inputs)
         if chains.hyper is None or table.large or table.leaders is not None or complete.all() or not _enough(part):
             return chains
-        if chains.alone is None:
-            some = part.as_recorded
-            alone = start_hyper(part.select(some), part.inputs[None, some], worlds, rng)
-        else:
-            each = torch.arange(worlds) % (len(chains.alone) // len(table.outcomes))
-            alone = of_worlds(chains.alone, each, table)
-        alone = draw_hyper(part, part.inputs.expand(worlds, -1, -1), alone, rng, count=MOVES_ALONE)
-        inputs, hyper, alone = exchange(table, chains.inputs, chains.hyper, alone, rng)
-        return replace(chains, inputs=inputs, hyper=hyper, alone=alone)
+        some, inputs, hyper = part.as_recorded, chains.inputs, chains.hyper
+        alone = start_hyper(part.select(some), part.inputs[None, some], worlds, rng)
+        for _ in range(max(ROWS_OF_EXCHANGES // len(table), 1)):
+            alone = draw_hyper(part, part.inputs.expand(worlds, -1, -1), alone, rng, count=MOVES_ALONE)
+            inputs, hyper, alone = exchange(table, inputs, hyper, alone, rng)
+        return replace(chains, inputs=inputs, hyper=hyper)
 
     def _learned(self, chains: Chains, rng: torch.Generator, *, judged: bool = True) -> Chains:
         """With hyper-parameters learned, from nothing or a bit further, and which outcomes are wrong, if judged."""

@@ -1,5 +1,5 @@
-"""When the outcome transform is chosen anew, by what the complete rows say, or one of the worlds; and when worlds may
-change their explanation as a whole."""
+"""When the outcome transform is chosen anew, by what the complete rows say, or one of the worlds; and when the worlds
+begin from nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bomi.impute.table import Table
 from bomi.impute.transform import Transform
 from bomi.posterior.warping import choose_transform, same_transform
 
-CHOOSE_EVERY = 5  # rows, between choices of the transform
-GROWN = 1.1  # times the rows: so far apart are jumps between explanations, which cost more in a long table
+CHOOSE_EVERY = 5  # rows, between choices of the transform where there are no gaps
+GROWN = 1.2  # times the rows: so far apart are restarts where there are gaps, which cost more in a long table
 
 
 def choose_transforms(table: Table, worlds: Tensor | None = None) -> tuple[Transform, ...]:
@@ -51,6 +51,6 @@ def choice_is_due(rows: int, before: int) -> bool:
     return rows // CHOOSE_EVERY > before // CHOOSE_EVERY
 
 
-def exchange_is_due(rows: int, before: int) -> bool:
-    """Whether worlds may change their explanation, now that there are so many rows."""
+def restart_is_due(rows: int, before: int) -> bool:
+    """Whether the worlds are to begin from nothing, now that there are so many rows."""
     return math.floor(math.log(rows, GROWN)) > math.floor(math.log(before, GROWN))
