@@ -76,7 +76,9 @@ class Botorch:
         from botorch.optim import optimize_acqf
 
         bounds = torch.tensor([[0.0], [1.0]], dtype=torch.float64).repeat(1, self.dim)
-        point, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            point, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=8, raw_samples=256)
         found: Point = point[0].detach().numpy()
         return found
 
@@ -87,7 +89,8 @@ class Botorch:
         torch.manual_seed(self.seed)
         model, _ = self.model()
         place = self.largest(PosteriorMean(model))
-        posterior = model.posterior(torch.from_numpy(place)[None])
+        with torch.no_grad():
+            posterior = model.posterior(torch.from_numpy(place)[None])
         return place, float(posterior.mean), float(posterior.variance.sqrt())
 
 
