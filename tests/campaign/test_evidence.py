@@ -94,7 +94,17 @@ def test_what_changes_with_the_date_is_told():
     days = ["5 Feb 2024"] * 2 + ["12 Feb 2024"] * 2 + ["19 Feb 2024"] * 2
     rows = zip(days, [12, 12, 14, 14, 16, 16], [37, 34, 37, 34, 34, 37], [31, 26, 25, 33, 28, 29], strict=True)
     text = "date,passage,T (°C),yield (%)\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows)
-    assert guess(parse_sheet(Path("lab.csv"), text.encode())).doubtful == {"passage": "it changes with the date"}
+    made = guess(parse_sheet(Path("lab.csv"), text.encode()))
+    assert made.doubtful == {"passage": "it changes with the date or the lot"}
+
+
+def test_a_property_of_the_lot_is_told():
+    lots = ["S-31", "S-31", "S-31", "S-32", "S-32", "S-32"]
+    rows = zip(lots, [8, 8, 8, 7, 7, 7], [37, 34, 37, 34, 34, 37], [31, 26, 25, 33, 28, 29], strict=True)
+    text = "lot,gluten (%),T (°C),yield (%)\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows)
+    assert guess(parse_sheet(Path("lab.csv"), text.encode())).doubtful == {
+        "gluten (%)": "it changes with the date or the lot"
+    }
 
 
 def test_the_last_word_of_a_name_tells_which():

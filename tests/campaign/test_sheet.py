@@ -271,3 +271,10 @@ def test_a_row_of_units_may_hold_the_unit_of_one_column():
     assert sheet.units == {"t": "min"}
     assert sheet.numbers == [3, 4]
     assert parse_sheet(Path("lab.csv"), b"run,T [C],t,y\nmin,,,\n1,20,30,4\n2,30,60,5\n").units == {}
+
+
+def test_three_accented_letters_in_a_czech_word_are_not_cyrillic():
+    content = "vzorek;stáří;pevnost\n1;vápno;nezměřeno\n2;cement;5\n".encode("cp1250")
+    assert parse_sheet(Path("lab.csv"), content).header == ("vzorek", "stáří", "pevnost")
+    content = "опыт;время;выход\n1;час;40\n2;два;50\n".encode("cp1251")
+    assert parse_sheet(Path("lab.csv"), content).header == ("опыт", "время", "выход")

@@ -23,7 +23,7 @@ _WINDOWS = {
 }  # fmt: skip
 _JAPANESE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]{2}")
 _CHINESE = re.compile(rb"(?:[\xb0-\xd7][\xa1-\xfe]){2}")
-_CYRILLIC = re.compile(rb"[\xc0-\xff]{3,}")
+_CYRILLIC = re.compile(rb"(?<![A-Za-z\xc0-\xff])[\xc0-\xff]{3,}(?![A-Za-z\xc0-\xff])")
 _MISREAD = re.compile(r"œæ|[a-zß-ÿ][¹³¿£¥¯¼¾Ÿ]+[a-zß-ÿ]|[šžŠŽ](?s:.*)[èøìùò]|[èøìùò](?s:.*)[šžŠŽ]|ø(?s:.*)ì|ì(?s:.*)ø")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _DECLARED = re.compile(r"sep=([\t;,|])[ \r\n]*", re.IGNORECASE)

@@ -110,7 +110,7 @@ class Evidence:
 def weigh(
     column: Column, texts: Sequence[str], others: Sequence[Column], outcome: Column, days: Sequence[Sequence[str]] = ()
 ) -> Evidence:
-    """What speaks for or against a column that is set, given the other columns that may be, the outcome and dates."""
+    """What speaks for or against a column that is set, given the other columns, the outcome, dates and lots."""
     signs, texts = _by_name(column), texts[:FIRST]
     signs += [_with_days(texts, day[:FIRST]) for day in days]
     if column.kind == "category":
@@ -124,6 +124,8 @@ def _by_name(column: Column) -> list[Sign]:
     name, signs = column.name, []
     if is_label(name, last=True) and not column.unit:
         signs.append(Sign(-4.0, "its name may say who, where or which"))
+    elif is_measured(name) and column.kind == "number":
+        signs.append(Sign(-3.5, "its name may say that it is measured"))
     elif is_called_setting(name):
         signs.append(Sign(4.0 if column.kind == "category" else 1.0 if is_size(name) else 3.0))
     elif is_label(name) and not column.unit:
@@ -132,18 +134,16 @@ def _by_name(column: Column) -> list[Sign]:
         signs.append(Sign(4.0))
     elif is_setting(name):
         signs.append(Sign(1.0))
-    if is_measured(name) and column.kind == "number":
-        signs.append(Sign(-3.5, "its name may say that it is measured"))
     if is_seen(name) and column.kind == "category":
         signs.append(Sign(-3.5, "its name may say what was seen"))
     return signs
 
 
 def _with_days(texts: Sequence[str], days: Sequence[str]) -> Sign:
-    """Whether each value belongs to one day and each day to one value: several days, of several rows each."""
+    """Whether each value belongs to one day or lot and each of these to one value: several, of several rows each."""
     pairs = set(zip(texts, days, strict=True))
     alone = len(pairs) == len(set(texts)) == len(set(days))
-    return Sign(-2.0 if alone and 3 <= len(pairs) <= len(texts) / 2 else 0.0, "it changes with the date")
+    return Sign(-2.0 if alone and 2 <= len(pairs) <= len(texts) / 2 else 0.0, "it changes with the date or the lot")
 
 
 # --- numbers -------------------------------------------------------------------------------------------------------

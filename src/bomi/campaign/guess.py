@@ -20,6 +20,7 @@ from bomi.campaign.lexicon import (
     goal_of,
     is_aside,
     is_called_setting,
+    is_label,
     is_outcome,
     is_setting,
     is_size,
@@ -330,7 +331,9 @@ def _weighed(
     sheet: Sheet, chosen: Sequence[Column], columns: Mapping[str, Column], outcome: str
 ) -> dict[str, Evidence]:
     """What speaks for and against each of the columns that may be set."""
-    days = [sheet.columns[column.name] for column in columns.values() if column.role == DATE]
+    days = [
+        sheet.columns[c.name] for c in columns.values() if c.role == DATE or (c.role == UNUSED and is_label(c.name))
+    ]
     return {c.name: weigh(c, sheet.columns[c.name], chosen, columns[outcome], days) for c in chosen}
 
 

@@ -242,13 +242,14 @@ _LABEL_WORD = _pattern(  # anywhere in a name, but for batch size and block heig
 )
 _MEASURED_WORD = _pattern(
     r"(?<![^\W_])(?:actual|measured|meas\.?|observed|found|obtained|determined|recorded|final|initial|ambient|amb\.?|"
-    r"humidity|outdoor|surroundings?|start|end|peak|outlet|exit|inlet|raw|incoming|before|after|pre|post|"
+    r"humidity|base(?:line)? pressure|basisdruck|pression de base|presión (?:de )?base|"
+    r"outdoor|surroundings?|start|end|peak|outlet|exit|inlet|raw|incoming|before|after|pre|post|"
     r"gemessen|ist(?:wert)?|bestimmt|erhalten|ermittelt|ende|nach|vor|roh|mesurée?s?|obtenue?|réelle?|mesure|après|avant|"
     r"brute?|fin|medid[oa]|obtenid[oa]|real|inicial|después|antes|brut[oa]|misurat[oa]|ottenut[oa]|iniziale|dopo|prima|"
     r"zmierzon[aey]|gemeten|uppmätt|målt|ölçülen|измер\w*|ambiental|ambiente|raum\w*|luft\w*|umgebung\w*|otoczeni[ae]|okol[ií]|omgeving\w*|omgivning\w*|ortam)(?![^\W_])"
 )
 _SEEN = _pattern(  # in words, after an experiment
-    r"(?<![^\W_])(?:appearance|look|aspect|clarity|texture|od(?:ou?)r|smell|morpholog\w*|microstructure|"
+    r"(?<![^\W_])(?:appearance|colou?r|farbe|couleur|kleur|look|aspect|clarity|texture|od(?:ou?)r|smell|morpholog\w*|microstructure|"
     r"fail(?:ure|ed)?|fracture|break|damage|defects?|precipitat\w*|sediment|weather|wetter|météo|visual|visible|observ\w*|result|verdict|"
     r"aussehen|erscheinung|optik|geruch|gefüge|klarheit|bruch\w*|schaden\w*|fehler\w*|befund|beobachtung|sicht\w*|"
     r"apparence|odeur|rupture|faciès|défauts?|limpidité|dépôt|constat|"

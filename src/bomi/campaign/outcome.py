@@ -21,6 +21,7 @@ from bomi.campaign.lexicon import (
     is_signal,
     is_size,
     is_structure,
+    is_thing,
     target_of,
 )
 from bomi.campaign.roles import CONSTANT, OUTCOME, PARAMETER, UNUSED, Column
@@ -148,6 +149,8 @@ def done_as_asked(columns: Collection[str]) -> set[str]:
 
 def is_found(column: Column) -> bool:
     """Whether a column is an outcome by its name; where it repeats, as a final pH that is set, by a wish in it."""
+    if column.kind == "category" and is_thing(column.name):  # a target for sputtering
+        return False
     return is_outcome(column.name) and (is_called_outcome(column.name) or not 0 < column.variety <= REPEATED)
 
 

@@ -47,7 +47,7 @@ FEW_VALUES = 20  # different words of a category
 SHOWN = 3
 
 _TIME = re.compile(r"\d{1,2}:\d\d(?::\d\d)?(?:\s*[ap]m)?|P?T?\d+H\d+M\d+S", re.IGNORECASE)
-_TO_ONE = re.compile(r"1:\d\d")  # a ratio: nobody experiments at night
+_TO_ONE = re.compile(r"1:\d\d|1:\d:\d{1,3}|1:\d{3}")  # a ratio: nobody experiments at night
 _DAY = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?(?:\d{4}|\d\d)|\d{1,2}\.\d{1,2}\.|"
     r"(?:\d{4}年)?\d{1,2}月\d{1,2}日|\d{1,2}월 ?\d{1,2}일|"
