@@ -119,6 +119,9 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 
     columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
     there = console(stderr=True)
-    with Progress(*columns, console=there, transient=True, disable=not there.is_terminal) as shown:
+    if not there.is_terminal:  # where older versions of rich end what they do not show with an empty line
+        yield lambda text: None
+        return
+    with Progress(*columns, console=there, transient=True) as shown:
         task = shown.add_task(what, total=None)
         yield lambda text: shown.update(task, description=text)
