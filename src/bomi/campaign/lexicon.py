@@ -69,8 +69,8 @@ OUT_NAME = _pattern(
 SPREAD_NAME = _pattern(
     r"(?P<of>.+?)[\s._-]*(?:sd|std|stdev|std\.? ?dev\.?|s\.d\.|sem|se|error|err|stabw|±|\+/-|unc\.?|uncertainty|σ)",
     r"|(?:sd|std|stdev|sem|error|err)[\s._-]+(?:of[\s._-]+)?(?P<to>.+)",
-    r"|sd|s\.d\.|std\.? ?dev\.?|stdev|sem|±|\+/-|stabw\.?|écart[- ]type|desv\.? ?est\.?|dev\.? ?std\.?|",
-    r"desvio(?: padrão)?",
+    r"|(?:sd|s\.d\.|std\.? ?dev\.?|stdev|sem|±|\+/-|stabw\.?|streuung|écart[- ]type|desv\.? ?est\.?|dev\.? ?std\.?|",
+    r"desvio(?: padrão)?)(?:\s*[(\[].*)?",
 )
 _MAXIMIZE = _pattern(
     r"yield|strength|titer|titre|(?<!water )hardness|toughness|conversion|selectivity|\bconv\b|",

@@ -28,6 +28,7 @@ from bomi.campaign.lexicon import (
     is_outcome,
     is_ratio,
     is_setting,
+    is_size,
 )
 from bomi.campaign.marks import Numeral
 from bomi.campaign.sheet import Sheet
@@ -369,7 +370,7 @@ def _spread_of(name: str, sheet: Sheet) -> str:
     others = list(sheet.columns)
     if not (said := match["of"] or match["to"]):  # sd, right of what it is the spread of
         left = others[others.index(name) - 1] if others.index(name) else ""
-        return left if not is_setting(left) else ""
+        return left if not is_setting(left) or is_size(left) else ""
     stem = _stem(re.sub(r"[\s._\-(\[]+$", "", said))
     begun = [other for other in others if other != name and _stem(other).startswith(stem)]
     exact = [other for other in begun if _stem(other) == stem]
