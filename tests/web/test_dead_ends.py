@@ -5,9 +5,10 @@ import shutil
 import pytest
 
 from bomi.campaign import Campaign
+from tests.campaign.corpus import spreadsheet
 
 from .conftest import QUICK
-from .driving import SLOW, button, go, only, retype, rows, told
+from .driving import SLOW, button, cell, go, only, retype, rows, told
 
 ONE = """
 [objective]
@@ -169,32 +170,20 @@ def test_eighteen_categories_can_be_read(lab, served, tab):
     assert {text.strip() for text in shown.all_text_contents()} == set(names)
 
 
-def test_deep_links_and_the_title(lab, served, tab):
-    page = tab(served(lab, alone=True).at("gaps"), "Gaps")
-    assert page.title() == "Gaps · heat-treatment.csv – bomi"
-    assert "token" not in page.url
-    go(page, "Set-up")
-    assert page.url.endswith("?view=setup")
-    page.go_back()
-    page.get_by_role("heading", name="Gaps", level=1).wait_for()
-
-
 def test_several_campaigns_below_a_folder(lab, served, tab, tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         shutil.copy(lab, tmp_path / name / "lab.csv")
         (tmp_path / name / "campaign.toml").write_text(QUICK, encoding="utf-8")
     (tmp_path / "two" / "lab.csv").write_text("id,temperature\n1,hot\n", encoding="utf-8")
-    lab.unlink()
-    (tmp_path / "campaign.toml").unlink()
-    server = served(tmp_path)
+    server, below = served(lab), tmp_path.name
     page = tab(server.root + f"?token={server.token}", "Campaigns")
-    first = page.get_by_role("region", name="one/lab.csv")
+    first = page.get_by_role("region", name=f"{below}/one/lab.csv")
     first.get_by_text("40 rows, 39 with an outcome").wait_for()
-    page.get_by_role("region", name="two/lab.csv").get_by_text("to mend").wait_for()
-    first.get_by_role("link", name="Open one/lab.csv").click()
+    page.get_by_role("region", name=f"{below}/two/lab.csv").get_by_text("to mend").wait_for()
+    first.get_by_role("link", name=f"Open {below}/one/lab.csv").click()
     page.get_by_role("heading", name="Home", level=1).wait_for()
-    assert page.title() == "Home · one/lab.csv – bomi"
+    assert page.title() == f"Home · {below}/one/lab.csv – bomi"
     go(page, "Data")
     retype(page, 0, 7, "Ann")
     button(page, "Save 1 change").click()
@@ -205,12 +194,14 @@ def test_several_campaigns_below_a_folder(lab, served, tab, tmp_path):
     page.get_by_role("heading", name="Campaigns", level=1).wait_for()
 
 
-def test_a_workbook_is_uploaded_and_cells_that_would_run_are_named(lab, served, tab, tmp_path):
+def test_workbooks_are_uploaded_and_cells_that_would_run_are_named(lab, served, tab, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
+    header = ["id", "temperature", "time", "cooling", "quench", "strength"]
     book = openpyxl.Workbook()
-    for row in (["id", "temperature", "time", "cooling", "quench", "strength"], ["1", 150, 2, 3, "oil", 300]):
+    for row in (header, ["1", 150, 2, 3, "oil", 300]):
         book.active.append(row)
     book.save(tmp_path / "book.xlsx")
+    (tmp_path / "book.ods").write_bytes(spreadsheet([header, ["1", "160", "2", "3", "oil", "310"]]))
     page = tab(served(lab).address)
     button(page, "Upload").click()
     page.locator('input[type="file"]').set_input_files(
@@ -223,10 +214,17 @@ def test_a_workbook_is_uploaded_and_cells_that_would_run_are_named(lab, served, 
     button(page, "Replace").click()
     page.get_by_text("1 row, 1 with an outcome").wait_for()
     assert rows(lab)[0]["temperature"] == "150"
+    button(page, "Upload").click()
+    page.locator('input[type="file"]').set_input_files(tmp_path / "book.ods")
+    page.get_by_text("book.ods: a table with 1 row and 6 columns").wait_for()
+    button(page, "Replace").click()
+    cell(page, 0, 1).get_by_text("160").wait_for()
+    assert rows(lab)[0] == dict(zip(header, ["1", "160", "2", "3", "oil", "310"], strict=True))
 
 
 def test_from_nothing_one_is_led(tmp_path, served, tab):
-    page = tab(served(tmp_path / "new.csv").at("home"), "Home")
+    server = served(tmp_path / "new.csv")
+    page = tab(server.at("home"), "Home")
     button(page, "Describe it").click()
     page.get_by_label("Column of the outcome").fill("yield")
     page.get_by_label("Name, as in the table").fill("temp")
@@ -247,14 +245,31 @@ def test_from_nothing_one_is_led(tmp_path, served, tab):
     button(page, "Enter results").click()
     page.get_by_role("heading", name="Suggest", level=1).wait_for()
     assert [row["temp"] == row["asked.temp"] for row in rows(tmp_path / "new.csv")] == [True, True]
+    # Of one table, the address of a view is short, and the title says which it is.
+    page.goto(server.at("gaps"))
+    page.get_by_role("heading", name="Gaps", level=1).wait_for()
+    assert page.title() == "Gaps · new.csv – bomi"
+    assert "token" not in page.url
+    go(page, "Set-up")
+    assert page.url.endswith("?view=setup")
+    page.go_back()
+    page.get_by_role("heading", name="Gaps", level=1).wait_for()
 
 
-def test_a_wide_table_has_a_list_of_columns_to_tick(tmp_path, served, tab):
-    table = tmp_path / "wide.csv"
+def without_a_set_up(table, served, tab):
+    """The Set-up of a table that has none any more."""
+    page = tab(served(table).address)
+    (table.parent / "campaign.toml").unlink()
+    button(page, "Set it up").click()
+    page.get_by_role("heading", name="Set-up", level=1).wait_for()
+    return page
+
+
+def test_a_wide_table_has_a_list_of_columns_to_tick(lab, served, tab):
     names = [f"x{i}" for i in range(199)]
     lines = [",".join(str((i * j) % 7 + 0.5) for j in range(200)) for i in range(20)]
-    table.write_text("\n".join([",".join([*names, "y"]), *lines]) + "\n", encoding="utf-8")
-    page = tab(served(table).at("setup"), "Set-up")
+    lab.write_text("\n".join([",".join([*names, "y"]), *lines]) + "\n", encoding="utf-8")
+    page = without_a_set_up(lab, served, tab)
     page.get_by_text("The table is wide").wait_for()
     page.get_by_role("checkbox", name="x198", exact=True).wait_for()
     assert page.evaluate("document.documentElement.scrollHeight") < 3000  # the list fills the width
@@ -265,17 +280,16 @@ def test_a_wide_table_has_a_list_of_columns_to_tick(tmp_path, served, tab):
     page.get_by_role("region", name="x5", exact=True).wait_for()
     page.keyboard.press("Control+s")
     told(page, "Saved as campaign.toml")
-    made = Campaign.read(tmp_path / "campaign.toml")
+    made = Campaign.read(lab.parent / "campaign.toml")
     assert (made.space.names, made.outcomes) == (("x3", "x5"), ("y",))
 
 
-def test_what_a_guess_cannot_tell_is_asked_with_a_button_for_each_answer(tmp_path, served, tab):
-    table = tmp_path / "alloy.csv"
+def test_what_a_guess_cannot_tell_is_asked_with_a_button_for_each_answer(lab, served, tab):
     lines = [f"P{i},{850 + 10 * (i % 4)},{i % 3 + 1},{300 + 7 * i},{250 + 5 * i}" for i in range(8)]
-    table.write_text("\n".join(["Probe,T (°C),t (h),Rm [MPa],Rp0.2 [MPa]", *lines]) + "\n", encoding="utf-8")
-    page = tab(served(table).at("setup"), "Set-up")
+    lab.write_text("\n".join(["Probe,T (°C),t (h),Rm [MPa],Rp0.2 [MPa]", *lines]) + "\n", encoding="utf-8")
+    page = without_a_set_up(lab, served, tab)
     page.get_by_text("Which column is the outcome?").wait_for()
-    assert page.get_by_text(str(tmp_path)).count() == page.get_by_text("--objective").count() == 0
+    assert page.get_by_text(str(lab.parent)).count() == page.get_by_text("--objective").count() == 0
     page.get_by_role("button", name="Rm [MPa]", exact=True).click()
     page.get_by_role("region", name="T (°C)").wait_for()
     assert page.get_by_label("Column of the outcome").input_value() == "Rm [MPa]"
@@ -283,7 +297,7 @@ def test_what_a_guess_cannot_tell_is_asked_with_a_button_for_each_answer(tmp_pat
     page.get_by_role("region", name="T (°C)").wait_for()
     button(page, "Save").click()
     told(page, "Saved as campaign.toml")
-    made = Campaign.read(tmp_path / "campaign.toml")
+    made = Campaign.read(lab.parent / "campaign.toml")
     assert (made.outcomes, made.id_column) == (("Rm [MPa]",), "Probe")
 
 
@@ -310,17 +324,19 @@ def test_a_key_that_means_nothing_is_removed_with_a_button(lab, served, tab):
     assert (made.outcomes, made.space.parameters["time"].log) == (("strength",), True)
 
 
-def test_what_perhaps_nobody_sets_is_said_at_its_fields_once_a_sheet_is_uploaded(tmp_path, served, tab):
+def test_what_perhaps_nobody_sets_is_said_at_its_fields_once_a_sheet_is_uploaded(lab, served, tab):
     lines = [
         f"{i},{20 + 5 * (i % 4)},{1 + i % 3},{6.81 + 0.07 * (5 * i % 11):.2f},{30 + 7 * i % 23}" for i in range(12)
     ]
-    page = tab(served(tmp_path / "new.csv").address)
-    button(page, "Upload").first.click()
     sheet = "\n".join(["run,temperature,time,pH,yield", *lines]) + "\n"
+    page = tab(served(lab).address)
+    (lab.parent / "campaign.toml").unlink()
+    button(page, "Upload").click()
     page.locator('input[type="file"]').set_input_files(
         {"name": "batch.csv", "mimeType": "text/csv", "buffer": sheet.encode()}
     )
-    button(page, "Use it").click()
+    button(page, "Replace").click()
+    page.get_by_text("12 rows, 5 columns").wait_for()
     button(page, "Set it up").click()
     page.get_by_text("Perhaps nobody sets pH: it differs in nearly each row, as if measured.").wait_for()
     button(page, "Nobody sets pH").click()
@@ -328,5 +344,5 @@ def test_what_perhaps_nobody_sets_is_said_at_its_fields_once_a_sheet_is_uploaded
     page.get_by_role("button", name="pH may vary").wait_for()
     button(page, "Save").click()
     told(page, "Saved as campaign.toml")
-    made = Campaign.read(tmp_path / "campaign.toml")
+    made = Campaign.read(lab.parent / "campaign.toml")
     assert (made.space.names, made.outcomes) == (("temperature", "time"), ("yield",))

@@ -254,11 +254,11 @@ def test_what_was_on_its_way_when_the_connection_broke_is_sent_again(lab, served
         type_()
         line.cut()
         line.mend()
-        told(page, "Connected again. Nothing that you typed is lost.")
 
     page = tab(server.address.replace(str(server.port), str(line.port)))
     names = ["Ann", "Eve", "Zoe"]
     lost(lambda: [retype(page, row, 7, name) for row, name in enumerate(names)])
+    told(page, "Connected again. Nothing that you typed is lost.")
     save(page, "Save 3 changes")
     assert [row["operator"] for row in rows(lab)[:3]] == names
     go(page, "Set-up")

@@ -4,6 +4,7 @@ from bomi.campaign.edits import Changes
 from bomi.campaign.kept import Kept, kept_path, write_kept
 
 from .driving import SLOW, button, go, rows, told
+from .test_dead_ends import without_a_set_up
 from .test_losses import wait_kept
 
 
@@ -47,6 +48,9 @@ def test_several_results_are_entered_at_once(lab, served, tab):
     button(page, "Enter several results").click()
     page.get_by_label("strength of 41").fill("430")
     page.get_by_label("operator of 41").fill("Ann")
+    page.keyboard.press("Escape")  # for later: what was typed is kept
+    page.get_by_role("dialog").wait_for(state="detached")
+    button(page, "Enter several results").click()
     page.get_by_label("strength of 42").fill("much")
     button(page, "Save results").click()
     page.get_by_text("'much'").wait_for()
@@ -67,6 +71,12 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     page.wait_for_function(f"{texts}.some(text => /temperature: 150/.test(text))")  # hovering shows the setting
     page.get_by_role("slider", name="temperature (°C)").locator("[tabindex]").press("ArrowLeft")
     page.get_by_role("heading", name="Around your own setting").wait_for()
+    # Marks are as dark as they are meant to be: rows along a slice, and the bars of what matters.
+    dots = (
+        "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data ?? []).map(d => d.marker?.opacity ?? 1)"
+    )
+    bars = "[...document.querySelectorAll('.share')].map(bar => Number(getComputedStyle(bar).opacity))"
+    assert {*page.evaluate(dots), *page.evaluate(bars)} == {1}
     button(page, "Draw").click()
     page.get_by_role("img", name="expected strength over time and temperature").wait_for(timeout=SLOW)
     page.get_by_role("heading", name="Predicted against measured").wait_for()
@@ -122,8 +132,7 @@ def test_home_tells_whether_to_trust_it_whether_to_go_on_and_makes_the_report(la
 
 
 def test_the_set_up_says_what_other_columns_are_taken_for_and_takes_them(lab, served, tab):
-    (lab.parent / "campaign.toml").unlink()
-    page = tab(served(lab).at("setup"), "Set-up")
+    page = without_a_set_up(lab, served, tab)
     page.get_by_text("4 other columns of the table").wait_for()  # unfolded as long as it is a guess
     page.get_by_text("notes, by its name").wait_for()
     page.get_by_role("button", name="operator may vary").click()
@@ -204,7 +213,7 @@ def test_what_is_given_today_is_kept_by_the_suggestions(lab, served, tab):
     button(page, "Suggest").click()
     page.get_by_role("heading", name="Suggested experiment").wait_for(timeout=SLOW)
     button(page, "Add to the table").first.click()
-    told(page, "added")
+    told(page, "Added as")
     assert (rows(lab)[40]["quench"], rows(lab)[40]["cooling"]) == ("oil", "8")
     go(page, "Data")
     go(page, "Suggest")

@@ -16,7 +16,7 @@ from bomi.data.observations import Row
 from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Cell, Interval, Known, Normal
 from bomi.space.units import with_unit
-from bomi.web.theme import BLUE, GREEN, VERMILION
+from bomi.web.theme import BLUE, GREEN, GREY, VERMILION
 
 if TYPE_CHECKING:
     from bomi.analysis.insight import Placed, Slice, Surface
@@ -291,7 +291,7 @@ def slice_figure(
     dots = {
         "type": "scatter", "mode": "markers", "hoverinfo": "skip",
         "x": [safe(str(v)) if choice else v for v, _ in known],
-        "y": [y for _, y in known], "marker": {"size": 4, "color": "#8a919b", "opacity": 0.55},
+        "y": [y for _, y in known], "marker": {"size": 4, "color": GREY},
     }  # fmt: skip
     data: list[dict[str, Any]] = [dots]
     if few:

@@ -18,7 +18,8 @@ from bomi.space.cells import Cell
 STATIC = Path(__file__).parent / "static"
 # Another name for another version: a browser may keep what it has loaded.
 VERSION = sha256(b"".join(path.read_bytes() for path in sorted(STATIC.iterdir()) if path.is_file())).hexdigest()[:12]
-BLUE, VERMILION, GREEN = "#2f8fcf", "#d9662b", "#2a9d7c"  # seen well on white and on black, and by the colour-blind
+# Seen well on white and on black, and by the colour-blind.
+BLUE, VERMILION, GREEN, GREY = "#2f8fcf", "#d9662b", "#2a9d7c", "#7d8590"
 
 
 def dress(table: str) -> None:

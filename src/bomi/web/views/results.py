@@ -29,7 +29,7 @@ class ResultsDialog:
         self.names = [*campaign.outcomes, *beside(self.snapshot.sheet, campaign)]
         with session.stage:
             box = ui.dialog(value=True).props("persistent no-shake")
-        with box as self.dialog, ui.card().style("width: 900px; max-width: 96vw; gap: 14px"):
+        with box as self.dialog, ui.card().style("width: 900px; max-width: 96vw; gap: 14px") as card:
             theme.name_dialog(box, "Results")
             theme.heading("Results")
             ui.label(
@@ -48,6 +48,7 @@ class ResultsDialog:
             with theme.block("line").style("justify-content: flex-end; width: 100%"):
                 theme.button("Close", self.close)
                 theme.button("Save results", self.save, icon="save", primary=True)
+        card.on("keyup.esc", self.close, [])
 
     def line(self, place: int, called: str, columns: dict[str, list[str]]) -> None:
         """The fields of one row."""
