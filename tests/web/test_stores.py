@@ -137,7 +137,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
 
 def posterior(folder):
     store = Folder(folder)
-    rows = [{"z": i / 7, "a": "oil", "y": -((i / 7 - 0.4) ** 2)} for i in range(7)]
+    rows = [{"z": i / 8, "a": "oil", "y": -((i / 8 - 0.4) ** 2)} for i in range(8)]  # from nine to ten nothing restarts
     service.create(
         store, "alloy", {**CAMPAIGN, "method": {"name": "posterior"}, "rows": [*rows, {"a": "oil", "y": -0.1}]}
     )
