@@ -11,7 +11,7 @@ demo: .venv/.installed            ## the main job on built-in data
 
 test: .venv/.installed-test       ## all tests
 	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --ignore tests/web
-	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/web
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest tests/web  # one browser at a time
 
 check: .venv/.installed-test      ## style, types, layers
 	$(BIN)/ruff check .
@@ -21,7 +21,7 @@ check: .venv/.installed-test      ## style, types, layers
 
 test-oldest: .venv-oldest/.installed  ## all tests, with the lowest versions that pyproject.toml allows
 	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n 2 --ignore tests/web
-	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -n 2 tests/web
+	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 .venv-oldest/bin/python -m pytest tests/web
 
 test-more: .venv-more/.installed  ## Ax, OptunaHub, MLflow, Weights & Biases, Ray: tests and pages
 	OMP_NUM_THREADS=1 .venv-more/bin/python -m pytest tests/integrations/test_ax.py tests/integrations/test_optunahub.py
