@@ -79,7 +79,7 @@ def test_one_setting_is_explained_or_completed(setting):
 
 def test_where_a_table_is_too_large_to_say_what_hangs_on_its_gaps_these_are_not_drawn(monkeypatch):
     optimizer = told(gaps=[(3, "a"), (5, "b")])
-    fit = optimizer._learn()
+    fit = optimizer._known.fit
     monkeypatch.setattr(type(fit.table), "large", True)
     assert optimizer.explain({"a": 0.5, "b": 0.5}).gaps == ()
     assert optimizer.prospects().look_up is None
