@@ -92,8 +92,9 @@ def test_the_same_warp_keeps_the_hyper_parameters(counted):
     assert counted[1] == [((WARPED,), 2, True)]
 
 
-def test_with_gaps_everything_begins_from_nothing_whenever_the_table_has_grown_by_a_fifth(counted):
+def test_with_gaps_everything_begins_from_nothing_whenever_the_table_has_grown_by_a_fifth(counted, caplog):
     chosen, drawn = counted
+    caplog.set_level("INFO", logger="bomi")
     restarts = []
     for rows in range(61, 120):
         drawn.clear()
@@ -103,6 +104,8 @@ def test_with_gaps_everything_begins_from_nothing_whenever_the_table_has_grown_b
         if worlds is None:
             restarts.append(rows)
     assert restarts == [67, 80, 96, 115]
+    said = [f"restart after {rows} rows: the table has grown by a fifth" for rows in restarts]
+    assert [message for message in caplog.messages if message.startswith("restart")] == said
     assert chosen == [(rows, None) for rows in restarts]  # and the transform stays until then
 
 

@@ -104,7 +104,7 @@ def plot(
 ) -> None:
     """Figures as PNG and SVG: outcomes over time, gaps, slices and a map, what matters, whether to trust it."""
     with working("learning from the table") as update:
-        from bomi import workflow as workflow
+        from bomi import workflow
         from bomi.analysis import plots
 
         study = workflow.load(table, campaign, seed=seed)

@@ -114,7 +114,10 @@ class Posterior:
         noise that they were drawn under, so where there are some, now and then everything begins from nothing.
         """
         gaps, counts = bool(table.gaps.any()), (len(table), len(state.table))
-        if state.hyper is None or (gaps and policy.restart_is_due(*counts)):
+        if state.hyper is None:
+            return self.init(table, rng)
+        if gaps and policy.restart_is_due(*counts):
+            logger.info("restart after %d rows: the table has grown by a fifth", len(table))
             return self.init(table, rng)
         worlds, table = state.continued(table)
         if not gaps and policy.choice_is_due(*counts):
