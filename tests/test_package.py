@@ -9,10 +9,12 @@ from importlib.metadata import metadata, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from bomi import __version__
 
 ROOT = Path(__file__).parent.parent
+REQUIRED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
 
 
 def test_the_package_page_has_no_link_that_leads_nowhere():
@@ -45,8 +47,23 @@ def test_every_package_has_a_lowest_version():
     assert {"botorch==0.17", "joblib==1.4", "psycopg==3.2.2"} <= set(lowest)
 
 
+def test_what_botorch_does_not_document_is_imported_in_one_place_and_bounded_above():
+    """BoTorch's batched L-BFGS: tests/model/test_lbfgs.py compares it with SciPy's. Nothing else is undocumented."""
+    imported = re.compile(r"^\s*(?:from|import) ((?:botorch|gpytorch|linear_operator)[\w.]*)(?: import (.*))?", re.M)
+    found = {
+        (module, path.relative_to(ROOT / "src" / "bomi").as_posix())
+        for path in (ROOT / "src").rglob("*.py")
+        for module, names in imported.findall(path.read_text(encoding="utf-8"))
+        if "batched_lbfgs_b" in module or re.search(r"\b_\w", f"{module} {names}".replace(".", " "))
+    }
+    assert found == {("botorch.optim.batched_lbfgs_b", "model/lbfgs.py")}
+    (allowed,) = [one for one in map(Requirement, REQUIRED) if one.name == "botorch"]
+    tried = re.search(r"^botorch==(.*)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.M)[1]
+    major, minor = map(int, tried.split(".")[:2])
+    assert f"<{major}.{minor + 1}" in {str(bound) for bound in allowed.specifier}  # none later than the one in use
+
+
 PERMISSIVE = re.compile(r"BSD|MIT|Apache|PSF|Python Software Foundation|Zlib|CC0|BSL")
-REQUIRED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
 
 
 @pytest.mark.parametrize("name", [re.split(r"[^\w.-]", one)[0] for one in REQUIRED])
