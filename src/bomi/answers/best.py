@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -20,10 +20,12 @@ from bomi.errors import TableError
 from bomi.knowledge import Knowledge
 from bomi.learning import Fit
 from bomi.model.gaussian_process import robust_cholesky
-from bomi.results import AnyPrediction, Best, Front, by_name
+from bomi.results import AsDone, Best, Front, Prediction, by_name
 from bomi.search import acquisition
 from bomi.search.choices import Choices
 from bomi.space.cells import Known
+
+Told = TypeVar("Told", Prediction, AsDone)
 
 RESAMPLED = 100  # sets of outcomes, for the part that luck has in what looks best
 RIVALS = 64  # rows that might have looked best instead
@@ -73,7 +75,10 @@ def _recommendation(
     seed = known.seed_of_all_rows
     setting = choices.setting(recommended(known.fit, weights, risk, seed=seed, shortlist=shortlist, choices=choices))
     (predicted,), (as_done,) = expectations(known, [setting])
-    predicted, as_done = _with_luck(known, predicted, setting), _with_luck(known, as_done, setting)
+    if isinstance(predicted, Prediction):
+        predicted = _with_luck(known, predicted, setting)
+    if isinstance(as_done, AsDone):
+        as_done = _with_luck(known, as_done, setting)
     others: tuple[tuple[int, float], ...] = ()
     if choices.all:
         numbers = known.tried_numbers
@@ -131,10 +136,8 @@ def _front(
     return Front(**vars(middle), choices=tuple(usable[i] for i in kept))
 
 
-def _with_luck(known: Knowledge, predicted: AnyPrediction, setting: Mapping[str, Known]) -> Any:
+def _with_luck(known: Knowledge, predicted: Told, setting: Mapping[str, Known]) -> Told:
     """A prediction of what was chosen for looking best, with the part that luck may have in that."""
-    if predicted is None or isinstance(predicted, Mapping):
-        return predicted
     fit, (objective,) = known.fit, known.objectives
     slope = fit.transforms[0].slope(torch.tensor(objective.sign * predicted.mean, dtype=torch.float64))
     part = luck(fit, known.typical_place(setting), seed=known.seed_of_all_rows)

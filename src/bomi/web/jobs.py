@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bomi import workflow as workflow
+from bomi import workflow
 from bomi.analysis import insight
 from bomi.campaign.snapshot import Snapshot, assess
 from bomi.errors import BomiError, MethodError

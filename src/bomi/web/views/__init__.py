@@ -11,6 +11,8 @@ from bomi.web.desk import Session
 class View:
     """What can be shown below the bar."""
 
+    ready = False  # whether there is a table to show, and more than a line that says what is missing
+
     def __init__(self, session: Session, go: Callable[[str], None]) -> None:
         self.session = session
         self.go = go

@@ -50,12 +50,13 @@ class GapsView(View):
             ).classes("lead")
         if not needs(self.session, self.go, outcomes=1):
             return
+        self.ready = True
         self.place = ui.element("div").classes("stack")
         self.learn()
 
     def update(self) -> None:
         """The table changed: learn again."""
-        if not hasattr(self, "place") or self.session.snapshot.experiments is None:
+        if not self.ready or self.session.snapshot.experiments is None:
             self.go("gaps")
         elif self.session.snapshot.key != self.shown:
             self.learn()

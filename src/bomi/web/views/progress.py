@@ -43,12 +43,13 @@ class ProgressView(View):
         theme.heading("Progress", 1)
         if not needs(self.session, self.go, outcomes=1):
             return
+        self.ready = True
         self.place = ui.element("div").classes("stack").style("gap: 16px")
         self.learn()
 
     def update(self) -> None:
         """The table changed: learn again."""
-        if not hasattr(self, "place") or self.session.snapshot.experiments is None:
+        if not self.ready or self.session.snapshot.experiments is None:
             self.go("progress")
         elif self.session.snapshot.key != self.shown:
             self.learn()

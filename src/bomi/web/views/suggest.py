@@ -37,6 +37,7 @@ class SuggestView(View):
         theme.heading("Suggest", 1)
         if not needs(self.session, self.go):
             return
+        self.ready = True
         with theme.sheet():
             with theme.block("line"):
                 self.count = (
@@ -59,7 +60,7 @@ class SuggestView(View):
 
     def update(self) -> None:
         """The table changed: the rows that wait are others, and suggestions may be of an older table."""
-        if not hasattr(self, "waiting") or self.session.snapshot.experiments is None:
+        if not self.ready or self.session.snapshot.experiments is None:
             self.go("suggest")
             return
         self.show_results()
