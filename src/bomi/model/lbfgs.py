@@ -1,7 +1,7 @@
 """L-BFGS within bounds, from many starts side by side.
 
-BoTorch does not document its batched L-BFGS-B. So this is the only place that imports it, pyproject.toml allows no later
-version of BoTorch than those that were tried, and a test compares it with SciPy's.
+BoTorch does not document its batched L-BFGS-B. So this is the only place that imports it, a test compares it with
+SciPy's, and pyproject.toml allows no later version of BoTorch than those that were tried.
 """
 
 from __future__ import annotations
