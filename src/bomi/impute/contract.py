@@ -2,7 +2,7 @@
 
     state = imputer.init(table, rng)            from nothing
     state = imputer.step(state, table, rng)     the table has changed: go on
-    imputer.completed(state)                   what the surrogate gets
+    imputer.completed(state)                    what the surrogate gets
     imputer.draws(state, count, rng)            many worlds, for the distribution of each gap
     imputer.blind(state, worlds, rng)           their gaps without the outcomes, to see whether these can be predicted
 

@@ -210,7 +210,7 @@ def draw_products(R: Tensor, *, tables: int, prior: Prior, sweeps: int, generato
 def average_product(R: Tensor, *, prior: Prior, sweeps: int, generator: Generator) -> Tensor:
     """The mean of U V, clipped to [0, 1], over all sweeps but the first; recorded cells are replaced too.  (1, N, J)
 
-    So does the program published with the paper what the paper calls Imputation-BPMF.
+    The program published with the paper does this for what the paper calls Imputation-BPMF.
     """
     table = R.to(torch.float64)[None]
     observed = ~table.isnan()

@@ -23,7 +23,7 @@ from torch import Tensor
 Ends: TypeAlias = tuple[float, float]  # between which an outcome lies by its nature, larger is better
 ANYWHERE: Ends = (-math.inf, math.inf)
 QUANTILES = torch.special.ndtri((torch.arange(200, dtype=torch.float64) + 0.5) / 200)  # of the standard normal
-MIDDLE, BEST, RANGE = "middle", "best", "range"  # whence outcomes are warped: median or aim, the best, the ends
+MIDDLE, BEST, RANGE = "middle", "best", "range"  # from where outcomes are warped: median or aim, best, ends
 
 ROUNDING = 1e-14  # of their size, by which outcomes that are the same may differ
 

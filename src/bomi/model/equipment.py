@@ -88,7 +88,7 @@ def _margin(asked: Array, errors: Array, strayed: Flags, levels: Array) -> tuple
     shares = np.broadcast_to(near[:, None], (NODES, *errors.shape))[:, strayed]
     shares = shares / shares.sum(-1, keepdims=True)  # (G, s)
     of_rows = near * strayed.mean(0)  # (G, n)
-    effective = of_rows.sum(-1) ** 2 / (of_rows**2).sum(-1)  # (G,) how many rows speak of a node
+    effective = of_rows.sum(-1) ** 2 / (of_rows**2).sum(-1)  # (G,) how many rows tell of a node
     for g, (node, share, rows) in enumerate(zip(nodes, shares, effective, strict=True)):
         middle, center = share @ a, share @ e
         slope = share @ ((a - middle) * (e - center)) / (share @ (a - middle) ** 2 + SLOPE**2 / rows)
@@ -222,8 +222,8 @@ def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
 def _smoothed(space: Space, pairs: Pairs, lengths: Array, rng: np.random.Generator) -> Array:
     """The places to be remembered, each moved a little at random: a few places do not span all that may be done.
 
-    How far depends on how much the places differ that the likest requests have led to: a tree is always in the same
-    place.  (Q, n, p)
+    How far depends on how much the places differ to which the most similar requests have led: a tree is always in the
+    same place.  (Q, n, p)
     """
     asked = torch.from_numpy(pairs.asked)
     far = far_apart(space, asked[:, None], asked, lengths).numpy() + np.diag(np.full(len(asked), math.inf))
@@ -233,7 +233,7 @@ def _smoothed(space: Space, pairs: Pairs, lengths: Array, rng: np.random.Generat
         if isinstance(parameter, Categorical) or len(rows) < 3:
             continue
         done = pairs.done[:, rows, j].mean(0)
-        likest = far[np.ix_(rows, rows)].argmin(-1)
-        spread = 1.48 / math.sqrt(2) * np.median(np.abs(done - done[likest]))
+        nearest = far[np.ix_(rows, rows)].argmin(-1)
+        spread = 1.48 / math.sqrt(2) * np.median(np.abs(done - done[nearest]))
         moved[..., j] += 0.9 * spread * min(len(rows), RECALLED) ** -0.2 * rng.standard_normal(len(asked))
     return moved

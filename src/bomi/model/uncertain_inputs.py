@@ -80,8 +80,8 @@ class DensityInputs(GaussianProcess):
 def log_density(points: Tensor, rows: Tensor) -> Tensor:
     """log p(x) = log (1/n) sum_i N(x; x_i, I), the kernel density estimate of the rows.  (..., d), (n, d) -> (..., 1)
 
-    So does the program published with the paper what the paper calls BO-uGP: the unit cube is narrow beside the kernel,
-    and two points are the same to it if they are as far from where the rows are.
+    The program published with the paper does this for what the paper calls BO-uGP. The unit cube is narrow beside the
+    kernel, so two points are the same to it if they are equally far from where the rows are.
     """
     away = (points.unsqueeze(-2) - rows).square().sum(-1)  # (..., n)
     constant = math.log(len(rows)) + 0.5 * rows.shape[-1] * math.log(2 * math.pi)

@@ -37,7 +37,7 @@ class Polytope(Sums):
 
         First a projection, which spreads a correction over all free values; then one value after another is moved as
         little as the others' ranges allow, which makes the sums exact and keeps discrete values at their own; and
-        where that ends in a blind alley and it is to be thorough, an integer programme.  (m, k) -> (m, k)
+        where that is a dead end and it is to be thorough, an integer programme.  (m, k) -> (m, k)
         """
         free = np.ones(z.shape, dtype=bool) if free is None else free
         found = np.where(self._admissible(z)[:, None], z, np.nan)
@@ -80,7 +80,7 @@ class Polytope(Sums):
                     support = self._supported(rng.random(u.shape), ~support, support)
                 z[left] = self._settle(np.where(support, u, 0.0), support, self._order(rng), drawing=True)
         missing = np.flatnonzero(np.isnan(z).any(-1))
-        if len(missing):  # blind alleys: some by an integer programme, the others like those there are
+        if len(missing):  # dead ends: some by an integer programme, the others like those there are
             for i in missing[:TRIES]:
                 wanted = self.low + rng.random(len(self.axes)) * self.span
                 nearest = self._programme(wanted, np.ones(len(self.axes), dtype=bool), seconds=QUICK)
@@ -90,7 +90,7 @@ class Polytope(Sums):
         return hit_and_run(self, z, rng)
 
     def _order(self, rng: np.random.Generator | None) -> list[int]:
-        """Separate values first: the continuous ones can take up what is left."""
+        """Discrete values first: the continuous ones can take up what is left."""
         shuffled = np.arange(len(self.axes)) if rng is None else rng.permutation(len(self.axes))
         return sorted(shuffled.tolist(), key=lambda j: not self.discrete[j])
 

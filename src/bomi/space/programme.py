@@ -1,4 +1,4 @@
-"""The nearest setting that keeps the constraints, by a mixed-integer linear programme: slow, but in no blind alley."""
+"""The nearest setting that keeps the constraints, by a mixed-integer linear programme: slow, but without dead ends."""
 
 from __future__ import annotations
 
