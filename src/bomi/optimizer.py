@@ -49,6 +49,7 @@ from bomi.results import (
     Prospects,
     Suggestion,
     Validation,
+    capitalized,
     html_table,
 )
 from bomi.saving import Saved
@@ -212,7 +213,7 @@ class Optimizer:
         title = ", ".join(one.wish for one in self.objectives)
         constraints = [f"{one}; " for one in self.space.constraints]
         note = f"{''.join(constraints)}method {self.method.name!r}; {self._counts()}"
-        return html_table(title[:1].upper() + title[1:], ("parameter", "kind", "range", "gaps"), shown_rows, note)
+        return html_table(capitalized(title), ("parameter", "kind", "range", "gaps"), shown_rows, note)
 
     def _counts(self) -> str:
         """How many experiments there are, of each kind."""

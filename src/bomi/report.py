@@ -18,7 +18,7 @@ from bomi.campaign import summarize
 from bomi.campaign.printed import heading, page, paragraph, table
 from bomi.errors import BomiError
 from bomi.impute.table import LARGE
-from bomi.results import AnyPrediction, AsDone, Prediction, by_name, rounded
+from bomi.results import AnyPrediction, AsDone, Prediction, by_name, capitalized, rounded
 from bomi.space import cells
 from bomi.space.cells import Known
 from bomi.space.units import with_unit
@@ -35,7 +35,7 @@ def report(
     """A self-contained HTML page."""
     name = loaded.experiments.sheet.path.name
     wish = loaded.campaign.wish
-    parts = [heading(wish[:1].upper() + wish[1:], 1), paragraph(f"{name}, {date.today():%d %B %Y}", "soft")]
+    parts = [heading(capitalized(wish), 1), paragraph(f"{name}, {date.today():%d %B %Y}", "soft")]
     for section in (_question, _data, _belief, partial(_next, suggestions=suggestions), _origin):
         for part in section(loaded):
             parts.append(part)
@@ -57,7 +57,7 @@ def _data(loaded: LoadedTable) -> Iterator[str]:
     """The rows, and what is missing in them."""
     summary = summarize(loaded.experiments)
     yield heading("The data")
-    yield paragraph(summary.said[:1].upper() + summary.said[1:] + ".")
+    yield paragraph(capitalized(summary.said) + ".")
     yield _figure("outcomes over time", lambda: plots.outcomes(loaded.optimizer))
     gappy = [
         (one.column, str(one.known), str(one.uncertain), str(one.unknown))
@@ -87,9 +87,9 @@ def _belief(loaded: LoadedTable) -> Iterator[str]:
     if not validations:
         yield paragraph("There is no model yet: more rows with an outcome are needed.", "said bad")
     for one in validations:
-        yield paragraph(one.sentence[:1].upper() + one.sentence[1:] + ".", "said" if one.trusted else "said bad")
+        yield paragraph(capitalized(one.sentence) + ".", "said" if one.trusted else "said bad")
         if one.disbelief:
-            yield paragraph(one.disbelief[:1].upper() + one.disbelief[1:] + ".", "said bad")
+            yield paragraph(capitalized(one.disbelief) + ".", "said bad")
     try:
         found = workflow.recommend(loaded)
     except BomiError as error:
@@ -127,7 +127,7 @@ def _recommended(loaded: LoadedTable, found: Sequence[Recommendation]) -> Iterat
     yield _fitting(("", *_columns(loaded), *_outcomes(loaded)), lines, "Best and recommended")
     notes = {said for one in found for said in (one.best.note, one.apart) if said}
     for note in (*notes, *loaded.optimizer.equipment(), *workflow.conditions(loaded)):
-        yield paragraph(note[:1].upper() + note[1:] + ".")
+        yield paragraph(capitalized(note) + ".")
 
 
 def _next(loaded: LoadedTable, *, suggestions: int) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _next(loaded: LoadedTable, *, suggestions: int) -> Iterator[str]:
         yield paragraph("bomi prospects tells whether it is worth going on.", "soft")
     elif workflow.validations(loaded):
         advice = workflow.prospects(loaded)[1]
-        yield paragraph(advice[:1].upper() + advice[1:] + ".", "said")
+        yield paragraph(capitalized(advice) + ".", "said")
     if suggestions:
         advices = workflow.advise(loaded, suggestions)
         outcomes = loaded.campaign.outcomes
@@ -149,7 +149,7 @@ def _next(loaded: LoadedTable, *, suggestions: int) -> Iterator[str]:
         header = ("", *_columns(loaded), *(f"expected {name}" for name in _outcomes(loaded)))
         yield _fitting(header, lines, "Suggested experiments")
         for place, _, why in each:
-            yield paragraph(f"{place}. {why[:1].upper()}{why[1:]}.", "soft")
+            yield paragraph(f"{place}. {capitalized(why)}.", "soft")
 
 
 def _origin(loaded: LoadedTable) -> Iterator[str]:

@@ -130,6 +130,11 @@ def rounded(predicted: Prediction | AsDone) -> str:
     return f"{round(mean, place):.{max(place, 0)}f} ± {round(sd, place):.{max(place, 0)}f}"
 
 
+def capitalized(text: str) -> str:
+    """A text with a capital letter at its start, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
     """A small table for a notebook."""
     cell = "style='text-align: left'"

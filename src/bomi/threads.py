@@ -41,7 +41,7 @@ def idle_cores() -> int | None:
 
 
 @contextmanager
-def single_threaded(rows: int) -> Iterator[None]:
+def single_threaded(rows: int = 0) -> Iterator[None]:
     """Compute with one thread on a table of few rows, and else with as many as there are idle cores, at most as set."""
     _keep_memory()
     before = torch.get_num_threads()

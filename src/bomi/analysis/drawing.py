@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from bomi.errors import FileError
+from bomi.results import capitalized
 from bomi.space import Categorical, Integer, Ordinal, Parameter
 from bomi.space.cells import Interval, Known, Normal
 
@@ -90,6 +91,18 @@ def new_figure(
     return figure, list(figure.subplots(rows, columns, squeeze=False, sharey=share).flat)
 
 
+def new_panels(
+    count: int, width: float, height: float, *, most: int = 3, least: float = 0.0, share: bool = False
+) -> tuple[Figure, list[Any]]:
+    """A figure with so many axes of one size in rows of at most so many, and 0.4 more in height for what is below."""
+    across = min(most, count)
+    down = -(-count // across)
+    figure, panels = new_figure(max(least, width * across), height * down + 0.4, rows=down, columns=across, share=share)
+    for idle in panels[count:]:
+        idle.set_visible(False)
+    return figure, panels[:count]
+
+
 def scale(axes: Any, parameter: Parameter, axis: str) -> None:
     """The parameter's own scale along an axis."""
     if isinstance(parameter, Categorical | Ordinal):
@@ -149,5 +162,5 @@ def heading(figure: Figure, text: str, below: str = "") -> None:
         import textwrap
 
         width = int(figure.get_figwidth() * 13.5)
-        lines = textwrap.wrap(below[:1].upper() + below[1:], width)
+        lines = textwrap.wrap(capitalized(below), width)
         figure.axes[0].set_title("\n".join(lines), fontsize=9, weight="normal", color=SOFT)

@@ -17,7 +17,7 @@ from bomi.analysis.drawing import (
     heading,
     height,
     legend_below,
-    new_figure,
+    new_panels,
     scale,
     styled,
 )
@@ -39,16 +39,12 @@ def equipment(optimizer: Optimizer) -> Figure:
     setting = optimizer.best().setting if names else None
     if setting is None:
         raise BomiError("there is no execution error to show: as far as is known, everything was done as asked")
-    across = min(3, len(names))
-    down = -(-len(names) // across)
-    figure, panels = new_figure(max(6.5, 3.8 * across), 3.4 * down + 0.4, rows=down, columns=across)
+    figure, panels = new_panels(len(names), 3.8, 3.4, least=6.5)
     drawn = {(gap.row, gap.parameter): gap.draws for gap in optimizer.gap_draws()}
-    for axes, name in zip(panels, names, strict=False):
+    for axes, name in zip(panels, names, strict=True):
         _asked_and_done(axes, optimizer, name, setting, drawn)
-    for axes in panels[len(names) :]:
-        axes.set_visible(False)
     heading(figure, "Asked and done")
-    legend_below(figure, panels[: len(names)])
+    legend_below(figure, panels)
     return figure
 
 

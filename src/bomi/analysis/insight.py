@@ -58,13 +58,18 @@ def slices(
     place = space.to_unit(optimizer.completed(setting))
     found = []
     for (name, parameter), columns in zip(space.parameters.items(), space.columns, strict=True):
-        every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
-        along = np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None])
+        along = _along(parameter, points)
         places = np.tile(place, (len(along), 1))
         places[:, columns] = along
         mean, sd = optimizer.expected(places, outcome)
         found.append(Slice(name, tuple(parameter.from_unit(row) for row in along), mean, sd))
     return found
+
+
+def _along(parameter: Parameter, points: int) -> Array:
+    """Places of a parameter in its columns, evenly on its scale; each level if there are few.  (m, width)"""
+    every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
+    return np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None])
 
 
 @dataclass(frozen=True)
@@ -90,9 +95,7 @@ def surface(
     space = optimizer.space
     spans, grids = [], []
     for name in (across, up):
-        parameter = space.parameters[name]
-        every = parameter.every() if parameter.levels is not None and parameter.levels <= points else []
-        grids.append(np.array(every) if every else parameter.snap(np.linspace(0, 1, points)[:, None]))
+        grids.append(_along(space.parameters[name], points))
         spans.append(space.columns[space.names.index(name)])
     places = np.tile(space.to_unit(optimizer.completed(setting)), (len(grids[0]) * len(grids[1]), 1))
     places[:, spans[0]] = np.tile(grids[0], (len(grids[1]), 1))
@@ -180,7 +183,7 @@ def why(
 
     `best` is the prediction for the best setting, or settings. `labels` name the rows.
     """
-    expected = _choices(optimizer, best)
+    expected = _choices(best)
     if suggestion.predicted is None or not expected:
         return Why("", suggestion.note or "a random point")
     here, goals = _merits(optimizer, suggestion.predicted), wanted(optimizer.objectives)
@@ -215,7 +218,7 @@ def chance_of(optimizer: Optimizer) -> str:
     return "its chance " + ("not to be beaten by any row" if several else "to beat the best row")
 
 
-def _choices(optimizer: Optimizer, best: Best | Prediction | None) -> list[Any]:
+def _choices(best: Best | Prediction | None) -> list[Any]:
     """The prediction for each of the best settings."""
     if best is None or isinstance(best, Prediction):
         return [best] if best else []

@@ -15,7 +15,7 @@ from bomi.analysis.drawing import (
     heading,
     height,
     legend_below,
-    new_figure,
+    new_panels,
     scale,
     styled,
 )
@@ -128,10 +128,7 @@ def figure(optimizer: Optimizer, found: Moved) -> Figure:
     each parameter of the best setting."""
     space, name, table = optimizer.space, found.parameter, found.table
     parameter, chosen = space.parameters[name], [n for n in space.names if n in table.columns and n != found.parameter]
-    panels_wanted = 1 + len(chosen)
-    across = min(3, panels_wanted)
-    down = -(-panels_wanted // across)
-    drawn, panels = new_figure(max(6.5, 3.8 * across), 3.2 * down + 0.4, rows=down, columns=across)
+    drawn, panels = new_panels(1 + len(chosen), 3.8, 3.2, least=6.5)
     words = isinstance(parameter, Categorical | Ordinal)
     x = np.array([height(parameter, value) for value in table[name]])
     mark = {"marker": "o", "markersize": 4, "linestyle": "none" if words else "-"}
@@ -141,12 +138,12 @@ def figure(optimizer: Optimizer, found: Moved) -> Figure:
     axes.plot(x, mean, color=BLUE, label="best setting for each value", **mark)
     axes.plot(x, table["always"], color=ORANGE, label="one setting for all", **mark)
     axes.set(ylabel=with_unit(found.outcome, found.unit))
-    for panel, one in zip(panels[1:], chosen, strict=False):
+    for panel, one in zip(panels[1:], chosen, strict=True):
         panel.plot(x, [height(space.parameters[one], value) for value in table[one]], color=BLUE, **mark)
         scale(panel, space.parameters[one], "y")
         panel.set(ylabel=with_unit(f"best {one}", space.parameters[one].unit))
     seen = [cell for row in optimizer.observations.tried if isinstance(cell := row.recorded[name], Known)]
-    for panel in panels[:panels_wanted]:
+    for panel in panels:
         panel.plot(
             [height(parameter, value) for value in seen], [0.02] * len(seen), "|", color=SOFT, markersize=7,
             transform=panel.get_xaxis_transform(), label="recorded" if panel is axes else None,
@@ -154,8 +151,6 @@ def figure(optimizer: Optimizer, found: Moved) -> Figure:
         scale(panel, parameter, "x")
         panel.set(xlabel=with_unit(name, parameter.unit))
         grid(panel, "both")
-    for panel in panels[panels_wanted:]:
-        panel.set_visible(False)
     heading(drawn, f"The best setting as {name} changes")
     legend_below(drawn, panels[:1])
     return drawn

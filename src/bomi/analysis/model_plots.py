@@ -21,6 +21,7 @@ from bomi.analysis.drawing import (
     height,
     legend_below,
     new_figure,
+    new_panels,
     scale,
     styled,
 )
@@ -53,23 +54,20 @@ def slices(
         raise BomiError("there is no recommended setting to slice through yet")
     setting = optimizer.completed(setting)
     found = insight.slices(optimizer, setting, outcome=name)
-    across = 2 if len(found) == 4 else min(3, len(found))
-    down = -(-len(found) // across)
-    figure, panels = new_figure(3.6 * across, 2.9 * down + 0.4, rows=down, columns=across, share=True)
+    across = 2 if len(found) == 4 else 3
+    figure, panels = new_panels(len(found), 3.6, 2.9, most=across, share=True)
     rows = [row for row in optimizer.observations.done if name in row.outcomes]
     bounds = next(objective.bounds for objective in optimizer.objectives if objective.name == name)
-    for place, (axes, one) in enumerate(zip(panels, found, strict=False)):
+    for place, (axes, one) in enumerate(zip(panels, found, strict=True)):
         parameter = optimizer.space.parameters[one.parameter]
         known = [(row.recorded[one.parameter], row.outcomes[name]) for row in rows]
         _slice(axes, parameter, one, setting[one.parameter], known, bounds)
         axes.set_xlabel(with_unit(one.parameter, parameter.unit))
         if place % across == 0:
             axes.set_ylabel(with_unit(name, unit))
-    for axes in panels[len(found) :]:
-        axes.set_visible(False)
     what = "outcome" if len(optimizer.outcomes) == 1 else name
     heading(figure, f"Expected {what} around the recommended setting")
-    legend_below(figure, panels[: len(found)])
+    legend_below(figure, panels)
     return figure
 
 

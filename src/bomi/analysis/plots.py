@@ -26,6 +26,7 @@ from bomi.analysis.drawing import (
     height,
     legend_below,
     new_figure,
+    new_panels,
     save,
     scale,
     stated,
@@ -125,10 +126,8 @@ def front(optimizer: Optimizer) -> Figure:
     merits = np.array([[one.merit(row.outcomes[one.name]) for one in goals] for row in rows])
     beaten = np.array([((merits >= own).all(1) & (merits > own).any(1)).any() for own in merits])
     pairs = list(itertools.combinations(goals, 2))
-    across = min(3, len(pairs))
-    down = -(-len(pairs) // across)
-    figure, panels = new_figure(max(6.5, 4.2 * across), 4.4 * down + 0.4, rows=down, columns=across)
-    for axes, (first, second) in zip(panels, pairs, strict=False):
+    figure, panels = new_panels(len(pairs), 4.2, 4.4, least=6.5)
+    for axes, (first, second) in zip(panels, pairs, strict=True):
         x, y = (np.array([row.outcomes[one.name] for row in rows]) for one in (first, second))
         axes.scatter(x[beaten], y[beaten], s=26, color=SOFT, alpha=0.5, linewidth=0, label="beaten by a row", zorder=2)
         axes.scatter(x[~beaten], y[~beaten], s=40, color=BLUE, label="not beaten by any row", zorder=4)
@@ -144,10 +143,8 @@ def front(optimizer: Optimizer) -> Figure:
                 line(objective.target, color=GREEN, linewidth=1.3, label="target", zorder=1)
         axes.set(xlabel=_wanted(first), ylabel=_wanted(second))
         grid(axes, "both")
-    for axes in panels[len(pairs) :]:
-        axes.set_visible(False)
     heading(figure, "Trade-offs")
-    legend_below(figure, panels[: len(pairs)])
+    legend_below(figure, panels)
     return figure
 
 

@@ -133,8 +133,3 @@ def with_values(codes: Tensor, values: dict[int, Tensor]) -> Tensor:
 
 def _log_normal(y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
     return -0.5 * ((y - mean).square() / variance + (2 * math.pi * variance).log())
-
-
-def log_mean(logs: Tensor) -> Tensor:
-    """Over worlds.  (Q, n) -> (n,)"""
-    return logs.logsumexp(0) - math.log(len(logs))

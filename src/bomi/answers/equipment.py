@@ -91,7 +91,7 @@ def _strayed(pairs: Pairs, j: int, parameter: Parameter) -> dict[str, object]:
     if isinstance(parameter, Categorical | Ordinal):
         last = (
             1 if isinstance(parameter, Categorical) else len(parameter.values) - 1
-        )  # an index, or a share of the ranks
+        )  # of an index, or a share of ranks
         words = [
             f"{parameter.values[round(a * last)]} → {parameter.values[round(d * last)]}"
             for a, d in zip(asked, done, strict=True)

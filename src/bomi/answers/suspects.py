@@ -29,13 +29,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bomi.answers.changed import Others, ceiling, changed, elsewhere, instead_of, log_mean, with_values
+from bomi.answers.changed import Others, ceiling, changed, elsewhere, instead_of, with_values
 from bomi.answers.recorded import Density, even_scale, expected_of, in_bulk, on_scale_of, times
 from bomi.knowledge import Knowledge
 from bomi.learning import Fit
 from bomi.posterior.codes import to_codes
 from bomi.posterior.copula import Columns
 from bomi.posterior.spread import interpolate
+from bomi.search.acquisition import log_mean
 from bomi.space import Categorical, Real
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +16,7 @@ from bomi.benchmarks.results import Key, Results, Run, described
 from bomi.benchmarks.runner import PAPER_EVENTS, check_whole, run
 from bomi.errors import BenchmarkError
 from bomi.methods import Method
+from bomi.threads import single_threaded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +158,7 @@ def sweep(
 def _work(job: Job) -> Run:
     """Make one run, single-threaded so that its numbers do not depend on how many cores are free."""
     problem = find_problem(job.case.problem)
-    with _one_thread():
+    with single_threaded():
         result = run(
             problem,
             job.contender,
@@ -173,17 +173,3 @@ def _work(job: Job) -> Run:
         del found[known]
     case, label, repeat = job.key
     return {"case": case, "method": label, "repeat": repeat, **found}
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    before = torch.get_num_threads()
-    try:
-        with threadpool_limits(1):
-            torch.set_num_threads(1)
-            yield
-    finally:
-        torch.set_num_threads(before)

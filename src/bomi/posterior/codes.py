@@ -6,19 +6,13 @@ import torch
 from torch import Tensor
 
 from bomi.impute.table import Table
+from bomi.model.execution import codes_of
 from bomi.space import Categorical
 
 
 def to_codes(table: Table, inputs: Tensor) -> Tensor:
     """Columns of the cube as codes: a number as it is, a category as its index.  (..., d) -> (..., p)"""
-    codes = []
-    for parameter, columns in zip(table.space.parameters.values(), table.space.columns, strict=True):
-        part = inputs[..., columns]
-        if isinstance(parameter, Categorical):
-            codes.append(torch.where(part.isnan().any(-1), torch.nan, part.nan_to_num().argmax(-1).double()))
-        else:
-            codes.append(part[..., 0])
-    return torch.stack(codes, -1)
+    return codes_of(table.space, inputs)
 
 
 def from_codes(table: Table, codes: Tensor) -> Tensor:

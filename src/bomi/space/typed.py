@@ -267,7 +267,7 @@ def _single(
 
 def _joined(number: float, rest: str, marks: Marks, unit: str, kind: str | None, about: bool) -> Reading | None:
     """Two numbers: a value and how far it may be off, or the ends of an interval."""
-    if found := _time(number, rest, marks, unit):
+    if found := _time(number, rest, unit):
         return found
     joint = _JOINED.match(rest)
     second = marks.number.match(rest, joint.end()) if joint else None
@@ -298,7 +298,7 @@ def _converted(number: float, factor: float, shift: float) -> float:
     return number if (factor, shift) == (1.0, 0.0) else float(f"{factor * number + shift:.12g}")
 
 
-def _time(number: float, rest: str, marks: Marks, unit: str) -> Reading | None:
+def _time(number: float, rest: str, unit: str) -> Reading | None:
     """A time in two units, `1 h 30 min` or `2h30`, or as a clock shows it, `1:30 h`; None if it is no time."""
     if clock := re.fullmatch(r":([0-5]\d)(?::([0-5]\d))?\s*(\S*)", rest):
         return _clock(number, float(clock[1]), clock[2], clock[3], unit)
