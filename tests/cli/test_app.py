@@ -698,3 +698,10 @@ def test_what_was_asked_lies_in_a_guessed_range(bomi, tmp_path):
     text = (tmp_path / "campaign.toml").read_text()
     assert "range = [-5, 50]" in text
     assert 'values = ["a", "b", "c"]' in text
+
+
+@pytest.mark.parametrize("command", ["groups", "equipment", "measured", "prospects"])
+def test_a_wrong_name_of_a_figure_is_told_before_the_table_is_read(bomi, command):
+    code, out, err = bomi(command, "no-such.csv", "-o", "figure.pdf")
+    assert (code, out) == (2, "")
+    assert err == "bomi: a figure is saved as .png or .svg, but got 'figure.pdf'\n"

@@ -6,19 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from bomi.cli.console import say, working
-from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import kind_of, records_of, show
+from bomi.cli.options import Config, Format, Seed, Shape, Table, figure_option
+from bomi.cli.printing import records_of, save_figure, show
 from bomi.results import missing
 
 
 def equipment(
     table: Table,
-    figure: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to save a figure of what was asked and done.")
-    ] = None,
+    figure: Annotated[Path | None, figure_option("Where to save a figure of what was asked and done.")] = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
@@ -26,13 +22,13 @@ def equipment(
     """How often each parameter is lost or strays from what was asked, how far, and what better control is worth."""
     with working("learning from the table"):
         from bomi import workflow
-        from bomi.analysis import drawing, equipment_plot
+        from bomi.analysis import equipment_plot
 
         study = workflow.load(table, campaign, seed=seed)
         frame = study.optimizer.execution()
         records = records_of(frame)
         if figure is not None:
-            drawing.save(equipment_plot.equipment(study.optimizer), figure.with_suffix(""), [kind_of(figure)])
+            figure = save_figure(equipment_plot.equipment(study.optimizer), figure)
     shown = [{**record, "instead": _swaps(record["instead"])} for record in records]
     if shape is Format.table:
         empty = {

@@ -8,17 +8,15 @@ from typing import Annotated
 import typer
 
 from bomi.cli.console import say, working
-from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import kind_of, records_of, show
+from bomi.cli.options import Config, Format, Seed, Shape, Table, figure_option
+from bomi.cli.printing import records_of, save_figure, show
 from bomi.errors import BomiError
 
 
 def groups(
     table: Table,
     outcome: Annotated[str | None, typer.Option(help="One of several outcomes; the first if not given.")] = None,
-    figure: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to save a figure of the offsets and the drift.")
-    ] = None,
+    figure: Annotated[Path | None, figure_option("Where to save a figure of the offsets and the drift.")] = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
@@ -26,7 +24,7 @@ def groups(
     """By how much each day, lot or operator moves the outcome, and how it drifts, whatever is set."""
     with working("learning from the table"):
         from bomi import workflow
-        from bomi.analysis import conditions_plot, drawing
+        from bomi.analysis import conditions_plot
 
         study = workflow.load(table, campaign, seed=seed)
         if not study.campaign.space.conditions:
@@ -37,8 +35,7 @@ def groups(
         offsets, drift = study.optimizer.offsets(outcome), study.optimizer.drift(outcome)
         said = study.optimizer.conditions(outcome)
         if figure is not None:
-            made = conditions_plot.conditions(study.optimizer, outcome)
-            drawing.save(made, figure.with_suffix(""), [kind_of(figure)])
+            figure = save_figure(conditions_plot.conditions(study.optimizer, outcome), figure)
     records, changes = records_of(offsets), records_of(drift)
     document = {"offsets": records, "drift": changes, "sentences": said}
     show(

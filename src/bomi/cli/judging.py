@@ -8,34 +8,30 @@ from typing import Annotated, Any
 import typer
 
 from bomi.cli.console import say, working
-from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import kind_of, show
+from bomi.cli.options import Config, Format, Seed, Shape, Table, figure_option
+from bomi.cli.printing import save_figure, show
 from bomi.errors import BomiError
+from bomi.results import capitalized
 
 
 def prospects(
     table: Table,
-    figure: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A PNG or SVG of the gains as the table grew.")
-    ] = None,
+    figure: Annotated[Path | None, figure_option("A PNG or SVG of the gains as the table grew.")] = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
 ) -> None:
     """Whether to go on: what the next 1, 5 and 10 experiments, a look-up and a repeat are expected to gain."""
-    kind = kind_of(figure) if figure else "png"
     with working("learning from the table") as update:
         from bomi import workflow
 
         study = workflow.load(table, campaign, seed=seed)
         found, advice = workflow.prospects(study)
         if figure is not None:
-            from bomi.analysis import drawing, model_plots
+            from bomi.analysis import model_plots
 
             update("looking back")
-            drawing.save(
-                model_plots.prospects(study.optimizer, labels=workflow.labels(study)), figure.with_suffix(""), [kind]
-            )
+            figure = save_figure(model_plots.prospects(study.optimizer, labels=workflow.labels(study)), figure)
     named = workflow.called(study)
     records: list[dict[str, Any]] = [
         {"what": f"the next {count} experiments" if count > 1 else "the next experiment", "expected gain": gain}
@@ -50,7 +46,7 @@ def prospects(
     if shape is Format.table:
         shown = [{**record, "expected gain": found.told(record["expected gain"])} for record in records]
         show(shown, shape)
-        typer.echo(advice[:1].upper() + advice[1:] + ".")
+        typer.echo(capitalized(advice) + ".")
     else:
         show(records, shape, document)
     if figure is not None:
@@ -87,7 +83,7 @@ def trust(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = 
         show(records, shape, documents if len(documents) > 1 else documents[0])
         return
     for said in (said for one in found for said in (one.sentence, one.disbelief) if said):
-        typer.echo(said[:1].upper() + said[1:] + ".")
+        typer.echo(capitalized(said) + ".")
     if surprises and any(one.trusted for one in found):
         surprises.sort(key=lambda line: -abs(line["measured"] - line["expected"]) / (line["95 %"] - line["5 %"]))
         show(surprises[:SHOWN], shape, title="Outside their intervals, the most surprising first")

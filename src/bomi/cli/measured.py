@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from bomi.cli.console import say, working
-from bomi.cli.options import Config, Format, Seed, Shape, Table
-from bomi.cli.printing import kind_of, records_of, show
+from bomi.cli.options import Config, Format, Seed, Shape, Table, figure_option
+from bomi.cli.printing import records_of, save_figure, show
 from bomi.errors import BomiError
 
 
@@ -18,9 +18,7 @@ def measured(
     parameter: Annotated[
         str | None, typer.Argument(metavar="PARAMETER", help="The measured parameter; needed if there are several.")
     ] = None,
-    figure: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to save a figure of how the best setting moves.")
-    ] = None,
+    figure: Annotated[Path | None, figure_option("Where to save a figure of how the best setting moves.")] = None,
     campaign: Config = None,
     seed: Seed = 0,
     shape: Shape = Format.table,
@@ -28,7 +26,6 @@ def measured(
     """How the best setting moves with what is measured and cannot be set, and what controlling that is worth."""
     with working("learning from the table"):
         from bomi import workflow
-        from bomi.analysis import drawing
         from bomi.analysis import measured as analysis
 
         study = workflow.load(table, campaign, seed=seed)
@@ -38,7 +35,7 @@ def measured(
             raise BomiError(f"{len(names) or 'no'} parameters are measured; {known}")
         found = analysis.moved(study.optimizer, parameter or names[0])
         if figure is not None:
-            drawing.save(analysis.figure(study.optimizer, found), figure.with_suffix(""), [kind_of(figure)])
+            figure = save_figure(analysis.figure(study.optimizer, found), figure)
     records = records_of(found.table)
     worth = {"always": found.always, "adapted": found.adapted, "controlled": found.controlled}
     gains = {"knowing": found.knowing, "controlling": found.controlling}

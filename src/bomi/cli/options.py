@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -53,6 +53,25 @@ def read_given(texts: list[str] | None) -> dict[str, object]:
             raise BomiError(f"--given has two values for {name!r}")
         given[name] = value
     return given
+
+
+def kind_of(figure: Path) -> str:
+    """The format of a figure, by the file's name."""
+    kind = figure.suffix.lstrip(".").lower() or "png"
+    if kind not in ("png", "svg"):
+        raise BomiError(f"a figure is saved as .png or .svg, but got {figure.name!r}")
+    return kind
+
+
+def _checked(figure: Path | None) -> Path | None:
+    if figure is not None:
+        kind_of(figure)
+    return figure
+
+
+def figure_option(what: str) -> Any:
+    """The option that names the file of a figure; a wrong name is told before anything is computed."""
+    return typer.Option("--output", "-o", help=what, callback=_checked)
 
 
 Risk = Annotated[

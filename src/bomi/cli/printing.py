@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from bomi.cli.console import console, visible
-from bomi.cli.options import Format
-from bomi.errors import BomiError
+from bomi.cli.options import Format, kind_of
 from bomi.results import AnyPrediction, missing, plain, rounded
 from bomi.space import cells
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from bomi.results import AsDone, Prediction
 
@@ -124,9 +124,8 @@ def _pair(predicted: Prediction | AsDone | None) -> str | None:
     return rounded(predicted) if predicted else None
 
 
-def kind_of(figure: Path) -> str:
-    """The format of a figure, by the file's name."""
-    kind = figure.suffix.lstrip(".").lower() or "png"
-    if kind not in ("png", "svg"):
-        raise BomiError(f"a figure is saved as .png or .svg, but got {figure.name!r}")
-    return kind
+def save_figure(made: Figure, path: Path) -> Path:
+    """Save a figure in the format that the name of its file says; its path."""
+    from bomi.analysis import drawing
+
+    return drawing.save(made, path.with_suffix(""), [kind_of(path)])[0]

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from bomi.cli.console import console, say
-from bomi.cli.options import Config, Format, Seed, Shape
-from bomi.cli.printing import flat, kind_of, show
+from bomi.cli.options import Config, Format, Seed, Shape, figure_option
+from bomi.cli.printing import flat, save_figure, show
 from bomi.results import nested
 
 
@@ -48,25 +48,23 @@ def serve(
 
 
 def demo(
-    figure: Annotated[Path, typer.Option("--output", "-o", help="Where to save the figure.")] = Path("bomi-demo.png"),
+    figure: Annotated[Path, figure_option("Where to save the figure.")] = Path("bomi-demo.png"),
     seed: Seed = 0,
     shape: Shape = Format.table,
 ) -> None:
     """The whole job on built-in data: 30 old heat treatments with gaps, then ten suggested ones."""
     from rich.progress import MofNCompleteColumn, Progress
 
-    kind = kind_of(figure)
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn())
     with Progress(*columns, console=console(stderr=True)) as progress:
         task = progress.add_task("loading", total=10)
-        from bomi.analysis import drawing
         from bomi.benchmarks import demo as problem
         from bomi.benchmarks import heat_figures
 
         progress.update(task, description="experimenting")
         shown = problem.play(experiments=10, seed=seed, done=lambda step: progress.advance(task))
         trace = problem.trace(shown.setting)
-        saved = drawing.save(heat_figures.figure(trace), figure.with_suffix(""), [kind])
+        saved = save_figure(heat_figures.figure(trace), figure)
     records = [
         {
             "id": step.suggestion.id,
@@ -89,4 +87,4 @@ def demo(
             f"its true {problem.OBJECTIVE} is {trace.strength[-1]:.0f} {problem.UNIT}; the best of the 30 old rows "
             f"had {old:.0f}, and the best treatment known has {problem.TOP:.0f}"
         )
-    say(f"figure of the recommended treatment: {saved[0]}")
+    say(f"figure of the recommended treatment: {saved}")
