@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from bomi.data.objectives import ERROR
 from bomi.data.observations import FAILED, UNMEASURED, Row, default_of
 from bomi.data.reading import is_blank, read_asked, read_cell, read_error, read_exclude, read_id, read_told
 from bomi.errors import CellError, CellProblem, TableError, shown
-from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Real, Space, cells, typed
-from bomi.space.cells import Censored, Normal
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, TAKEN, Parameter, Real, Space, cells, typed
+from bomi.space.cells import Cell, Censored, Known, Normal
 from bomi.space.numbers import LARGEST
 from bomi.space.times import day_first, read_time
 from bomi.space.typed import STRICT
@@ -37,17 +39,76 @@ def read_columns(
     others are kept as they are. A reader turns the texts of a column into what a parameter reads. Into `odd` go the
     texts of each column, with how often they come; plain numbers are better given as numbers.
     """
-    readers = readers or {}
     objectives = (objectives,) if isinstance(objectives, str) else tuple(objectives)
-    asked_names = {RESERVED + name: name for name in space.names}
-    error_names = {name + ERROR: name for name in objectives}
-    expected = {*space.names, *objectives, *TAKEN, *asked_names, *error_names}
+    beside = _check_names(columns, space, objectives)
+    count = len(next(iter(columns.values())))
+    whole = {**{name: [None] * count for name in space.names}, **columns}
+    reader = _Reader(whole, labels if labels is not None else range(count), readers or {}, odd)
+    recorded = {
+        name: reader.column(
+            name,
+            reader.understood(name, partial(read_cell, p, keep_outside=keep_outside)),
+            *((p.low, p.high) if isinstance(p, Real) else ()),
+        )
+        for name, p in space.parameters.items()
+    }
+    asked = {
+        name: reader.column(title, reader.understood(title, partial(read_asked, p, keep_outside=keep_outside)))
+        for name, p in space.parameters.items()
+        if (title := RESERVED + name) in columns
+    }
+    for name, p in space.parameters.items():
+        if p.filling is not None:
+            _fill_blanks(reader, name, p, recorded[name], asked.get(name, [None] * count), keep_outside)
+    outcomes, errors = _read_outcomes(reader, objectives)
+    failed = [FAILED in told for told in zip(*outcomes.values(), strict=True)]
+    for i, name in ((i, name) for i in range(count) if failed[i] for name in objectives):
+        if isinstance(outcomes[name][i], float | Censored):
+            reader.wrong(i, name, "the experiment failed in one outcome; this one must be blank too")
+    if (time := space.conditions.time) is not None:
+        first = day_first(columns[time])
+        reader.column(time, partial(read_time, day_first=first))
+    excluded = reader.column(EXCLUDE, read_exclude) if EXCLUDE in columns else [False] * count
+    ids = reader.column(IDENTITY, read_id) if IDENTITY in columns else [None] * count
+    seen: dict[str, int] = {}
+    for i, identity in enumerate(ids):
+        if identity is not None and seen.setdefault(identity, i) != i:
+            reader.wrong(i, IDENTITY, f"{identity!r} is the id of row {reader.labels[seen[identity]]} too")
+    if reader.problems:
+        raise table_error(reader.problems)
+    limits = {name: told for name, told in outcomes.items() if Censored in set(map(type, told))}
+    never = {name: told for name, told in outcomes.items() if UNMEASURED in told}
+    names = tuple(recorded)
+    together = zip(*recorded.values(), strict=True)
+    return [
+        Row(
+            recorded=dict(zip(names, next(together), strict=True)),
+            outcomes={name: told[i] for name, told in outcomes.items() if isinstance(told[i], float)},
+            asked={name: values[i] for name, values in asked.items() if values[i] is not None} if asked else {},
+            id=ids[i],
+            extra={name: columns[name][i] for name in beside} if beside else {},
+            errors={name: told[i] for name, told in errors.items() if told[i] is not None} if errors else {},
+            failed=failed[i],
+            excluded=excluded[i],
+            censored={name: told[i] for name, told in limits.items() if isinstance(told[i], Censored)}
+            if limits
+            else {},
+            unmeasured=tuple(name for name, told in never.items() if told[i] == UNMEASURED) if never else (),
+        )
+        for i in range(count)
+    ]
+
+
+def _check_names(columns: Collection[str], space: Space, objectives: Sequence[str]) -> list[str]:
+    """The columns that mean nothing here; TableError if one is missing, or looks misspelt."""
+    beside = [RESERVED + name for name in space.names] + [name + ERROR for name in objectives]
+    expected = {*space.names, *objectives, *TAKEN, *beside}
     unexpected = [name for name in columns if name not in expected]
     needed = (*space.names, *objectives, *space.conditions.columns)
     missing = [name for name in needed if name not in columns and default_of(space, name) is None]
     if missing:
-        beside = f"; unexpected columns: {', '.join(map(repr, unexpected))}" if unexpected else ""
-        raise TableError(f"the table lacks {', '.join(map(repr, missing))}{beside}")
+        there = f"; unexpected columns: {', '.join(map(repr, unexpected))}" if unexpected else ""
+        raise TableError(f"the table lacks {', '.join(map(repr, missing))}{there}")
     for name in space.names:
         near = [] if name in columns else difflib.get_close_matches(name, unexpected, n=1, cutoff=ALIKE)
         if near:
@@ -56,16 +117,34 @@ def read_columns(
                 f"otherwise add a column {name!r}, which may be blank where the default "
                 f"{cells.text(default_of(space, name))} was kept"
             )
+    return unexpected
 
-    count = len(next(iter(columns.values())))
-    labels = labels if labels is not None else range(count)
-    problems: list[CellProblem] = []
 
-    def column(name: str, read: Any, low: float = 0.0, high: float = -1.0) -> list[Any]:
+@dataclass(frozen=True)
+class _Reader:
+    """Reads one column of a table after another, and notes every problem."""
+
+    columns: Mapping[str, Sequence[object]]
+    labels: Sequence[object]  # what the rows are called
+    readers: Mapping[str, Callable[[str], object]]
+    odd: dict[str, Counter[str]] | None
+    problems: list[CellProblem] = field(default_factory=list)
+
+    def wrong(self, row: int, column: str, message: str) -> None:
+        """Note a problem with a cell."""
+        self.problems.append(CellProblem(self.labels[row], column, message))
+
+    def understood(self, name: str, read: Callable[[object], object]) -> Callable[[object], object]:
+        """What reads a cell of a column, once the column's own reader has read a text."""
+        own = self.readers.get(name)
+        return read if own is None else lambda value: read(own(value) if isinstance(value, str) else value)
+
+    def column(self, name: str, read: Any, low: float = 0.0, high: float = -1.0) -> list[Any]:
+        """The cells of a column as they are read; floats between two ends as they are."""
         told: dict[str, Any] = {}  # blanks and categories come again and again
         counts: Counter[str] = Counter()
-        plain = STRICT.plain.fullmatch if name not in readers else lambda text: None
-        values = list(columns[name])
+        plain = STRICT.plain.fullmatch if name not in self.readers else lambda text: None
+        values = list(self.columns[name])
         # Nearly every cell of a large table is a number within bounds: no more than this for it.
         others = [i for i, value in enumerate(values) if not (value.__class__ is float and low <= value <= high)]
         for i in others:
@@ -83,102 +162,47 @@ def read_columns(
                     told[key] = read(value)
                 values[i] = told[key]
             except CellError as error:
-                problems.append(CellProblem(labels[i], name, str(error)))
+                self.wrong(i, name, str(error))
                 values[i] = None
-        if odd is not None:
-            odd[name] = counts
+        if self.odd is not None:
+            self.odd[name] = counts
         return values
 
-    def understood(name: str, value: object) -> object:
-        return readers[name](value) if name in readers and isinstance(value, str) else value
 
-    columns = {**{name: [None] * count for name in space.names}, **columns}
-    recorded = {
-        name: column(
-            name,
-            lambda value, name=name, p=p: read_cell(p, understood(name, value), keep_outside=keep_outside),
-            *((p.low, p.high) if isinstance(p, Real) else ()),
-        )
-        for name, p in space.parameters.items()
-    }
-    asked = {
-        name: column(
-            title,
-            lambda value, title=title, p=space.parameters[name]: read_asked(p, understood(title, value), keep_outside),
-        )
-        for title, name in asked_names.items()
-        if title in columns
-    }
-    for name, p in space.parameters.items():
-        if p.filling is not None:
-            known = asked.get(name, [None] * count)
-            cells_of = enumerate(zip(recorded[name], known, columns[name], strict=True))
-            blanks = [i for i, (cell, wish, text) in cells_of if cell is None and wish is None and is_blank(text)]
-            try:
-                value = read_cell(p, p.filling, keep_outside=keep_outside) if blanks else None
-                for i in blanks:
-                    recorded[name][i] = value
-            except CellError as error:  # once, however many blanks there are
-                many = f" (and for {len(blanks) - 1} more blanks)" if len(blanks) > 1 else ""
-                problems.append(CellProblem(labels[blanks[0]], name, f"the default {error}{many}"))
+def _fill_blanks(
+    reader: _Reader, name: str, p: Parameter, recorded: list[Cell], asked: Sequence[Known | None], keep: bool
+) -> None:
+    """Put the default of a parameter where nothing was typed and nothing asked."""
+    rows = enumerate(zip(recorded, asked, reader.columns[name], strict=True))
+    blanks = [i for i, (cell, wish, text) in rows if cell is None and wish is None and is_blank(text)]
+    try:
+        value = read_cell(p, p.filling, keep_outside=keep) if blanks else None
+        for i in blanks:
+            recorded[i] = value
+    except CellError as error:  # once, however many blanks there are
+        many = f" (and for {len(blanks) - 1} more blanks)" if len(blanks) > 1 else ""
+        reader.wrong(blanks[0], name, f"the default {error}{many}")
+
+
+def _read_outcomes(reader: _Reader, objectives: Sequence[str]) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """The outcomes and their standard errors, by objective."""
     outcomes = {
-        name: column(name, lambda value, name=name: read_told(value, readers.get(name, typed.parse)), -LARGEST, LARGEST)
+        name: reader.column(name, partial(read_told, read=reader.readers.get(name, typed.parse)), -LARGEST, LARGEST)
         for name in objectives
     }
     errors = {
-        name: column(title, lambda value, title=title: read_error(understood(title, value)), 0.0, LARGEST)
-        for title, name in error_names.items()
-        if title in columns
+        name: reader.column(title, reader.understood(title, read_error), 0.0, LARGEST)
+        for name in objectives
+        if (title := name + ERROR) in reader.columns
     }
-    for objective, cells_told in outcomes.items():
+    for name, cells_told in outcomes.items():
         for i, told in enumerate(cells_told):
             if isinstance(told, Normal):  # 5±1 brings its standard error with it
-                spread = errors.setdefault(objective, [None] * count)
+                spread = errors.setdefault(name, [None] * len(cells_told))
                 if spread[i] is not None and spread[i] != told.sd:
-                    problems.append(
-                        CellProblem(labels[i], objective, f"{told} has one standard error, {ERROR} another")
-                    )
+                    reader.wrong(i, name, f"{told} has one standard error, {ERROR} another")
                 cells_told[i], spread[i] = told.mean, told.sd
-    failed = [FAILED in told for told in zip(*outcomes.values(), strict=True)]
-    for i, name in ((i, name) for i in range(count) if failed[i] for name in objectives):
-        if isinstance(outcomes[name][i], float | Censored):
-            problems.append(
-                CellProblem(labels[i], name, "the experiment failed in one outcome; this one must be blank too")
-            )
-    if (time := space.conditions.time) is not None:
-        first = day_first(columns[time])
-        column(time, lambda value: read_time(value, day_first=first))
-    excluded = column(EXCLUDE, read_exclude) if EXCLUDE in columns else [False] * count
-    ids = column(IDENTITY, read_id) if IDENTITY in columns else [None] * count
-    seen: dict[str, object] = {}
-    for label, identity in zip(labels, ids, strict=True):
-        if identity is not None and identity in seen:
-            problems.append(CellProblem(label, IDENTITY, f"{identity!r} is the id of row {seen[identity]} too"))
-        elif identity is not None:
-            seen[identity] = label
-    if problems:
-        raise table_error(problems)
-    limits = {name: told for name, told in outcomes.items() if Censored in set(map(type, told))}
-    never = {name: told for name, told in outcomes.items() if UNMEASURED in told}
-    names = tuple(recorded)
-    together = zip(*recorded.values(), strict=True)
-    return [
-        Row(
-            recorded=dict(zip(names, next(together), strict=True)),
-            outcomes={name: told[i] for name, told in outcomes.items() if isinstance(told[i], float)},
-            asked={name: values[i] for name, values in asked.items() if values[i] is not None} if asked else {},
-            id=ids[i],
-            extra={name: columns[name][i] for name in unexpected} if unexpected else {},
-            errors={name: told[i] for name, told in errors.items() if told[i] is not None} if errors else {},
-            failed=failed[i],
-            excluded=excluded[i],
-            censored={name: told[i] for name, told in limits.items() if isinstance(told[i], Censored)}
-            if limits
-            else {},
-            unmeasured=tuple(name for name, told in never.items() if told[i] == UNMEASURED) if never else (),
-        )
-        for i in range(count)
-    ]
+    return outcomes, errors
 
 
 def table_error(problems: Sequence[CellProblem]) -> TableError:
