@@ -131,7 +131,7 @@ def advise(
     candidates: Path | None = None,
     replacement: bool | None = None,
 ) -> list[Advice]:
-    """The next experiments, each with the ones before it taken as pending; the study stays as it is."""
+    """The next experiments, each with the ones before it taken as pending; the loaded table stays as it is."""
     optimizer = copy(loaded.optimizer)  # it shares what was learned, and keeps the new pending rows to itself
     library = _library(loaded, candidates, given)
     frame = _frame(library)

@@ -24,11 +24,11 @@ def equipment(
         from bomi import workflow
         from bomi.analysis import equipment_plot
 
-        study = workflow.load(table, campaign, seed=seed)
-        frame = study.optimizer.execution()
+        loaded = workflow.load(table, campaign, seed=seed)
+        frame = loaded.optimizer.execution()
         records = records_of(frame)
         if figure is not None:
-            figure = save_figure(equipment_plot.equipment(study.optimizer), figure)
+            figure = save_figure(equipment_plot.equipment(loaded.optimizer), figure)
     shown = [{**record, "instead": _swaps(record["instead"])} for record in records]
     if shape is Format.table:
         empty = {

@@ -26,16 +26,16 @@ def groups(
         from bomi import workflow
         from bomi.analysis import conditions_plot
 
-        study = workflow.load(table, campaign, seed=seed)
-        if not study.campaign.space.conditions:
+        loaded = workflow.load(table, campaign, seed=seed)
+        if not loaded.campaign.space.conditions:
             raise BomiError(
                 'the campaign names no groups and no drift; write [groups] with columns = ["day"], or [drift] with '
                 'column = "date"'
             )
-        offsets, drift = study.optimizer.offsets(outcome), study.optimizer.drift(outcome)
-        said = study.optimizer.conditions(outcome)
+        offsets, drift = loaded.optimizer.offsets(outcome), loaded.optimizer.drift(outcome)
+        said = loaded.optimizer.conditions(outcome)
         if figure is not None:
-            figure = save_figure(conditions_plot.conditions(study.optimizer, outcome), figure)
+            figure = save_figure(conditions_plot.conditions(loaded.optimizer, outcome), figure)
     records, changes = records_of(offsets), records_of(drift)
     document = {"offsets": records, "drift": changes, "sentences": said}
     show(

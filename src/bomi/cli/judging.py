@@ -25,14 +25,14 @@ def prospects(
     with working("learning from the table") as update:
         from bomi import workflow
 
-        study = workflow.load(table, campaign, seed=seed)
-        found, advice = workflow.prospects(study)
+        loaded = workflow.load(table, campaign, seed=seed)
+        found, advice = workflow.prospects(loaded)
         if figure is not None:
             from bomi.analysis import model_plots
 
             update("looking back")
-            figure = save_figure(model_plots.prospects(study.optimizer, labels=workflow.labels(study)), figure)
-    named = workflow.called(study)
+            figure = save_figure(model_plots.prospects(loaded.optimizer, labels=workflow.labels(loaded)), figure)
+    named = workflow.called(loaded)
     records: list[dict[str, Any]] = [
         {"what": f"the next {count} experiments" if count > 1 else "the next experiment", "expected gain": gain}
         for count, gain in found.gains.items()
@@ -61,11 +61,11 @@ def trust(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = 
     with working("learning from the table"):
         from bomi import workflow
 
-        study = workflow.load(table, campaign, seed=seed)
-        found = workflow.validations(study)
+        loaded = workflow.load(table, campaign, seed=seed)
+        found = workflow.validations(loaded)
     if not found:
         raise BomiError(f"there is no model to judge yet: the method needs more rows with an outcome in {table}")
-    ids = dict(zip(study.experiments.numbers, (row.id or "" for row in study.experiments.rows), strict=True))
+    ids = dict(zip(loaded.experiments.numbers, (row.id or "" for row in loaded.experiments.rows), strict=True))
     records: list[dict[str, Any]] = []
     documents: list[dict[str, Any]] = []
     surprises: list[dict[str, Any]] = []
@@ -103,11 +103,11 @@ def plot(
         from bomi import workflow
         from bomi.analysis import plots
 
-        study = workflow.load(table, campaign, seed=seed)
+        loaded = workflow.load(table, campaign, seed=seed)
         files, left_out = plots.save_all(
-            study.optimizer,
+            loaded.optimizer,
             folder,
-            labels=workflow.labels(study),
+            labels=workflow.labels(loaded),
             done=lambda name: update(f"drew {name}"),
         )
     if not files:
@@ -134,6 +134,6 @@ def report(
         from bomi.campaign.printed import write_page
         from bomi.report import report as make
 
-        study = workflow.load(table, campaign, seed=seed)
-        write_page(output, make(study, suggestions=count, done=update))
+        loaded = workflow.load(table, campaign, seed=seed)
+        write_page(output, make(loaded, suggestions=count, done=update))
     show([{"file": str(output)}], shape, {"file": str(output)})

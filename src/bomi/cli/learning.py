@@ -136,10 +136,10 @@ def best(
     with working("learning from the table"):
         from bomi import workflow
 
-        study = workflow.load(table, campaign, seed=seed)
-        found = workflow.recommend(study, risk=risk, given=known, candidates=candidates)
-        doubt = workflow.doubt(study)
-    outcomes = study.campaign.outcomes
+        loaded = workflow.load(table, campaign, seed=seed)
+        found = workflow.recommend(loaded, risk=risk, given=known, candidates=candidates)
+        doubt = workflow.doubt(loaded)
+    outcomes = loaded.campaign.outcomes
     several = len(outcomes) > 1
     records: list[dict[str, object]] = []
     documents = []
@@ -196,9 +196,9 @@ def predict(
     with working("learning from the table"):
         from bomi import workflow
 
-        study = workflow.load(table, campaign, seed=seed)
-        asked = workflow.read_setting(study.campaign, setting)
-        found, doubt = workflow.look(study, asked, known), workflow.doubt(study)
+        loaded = workflow.load(table, campaign, seed=seed)
+        asked = workflow.read_setting(loaded.campaign, setting)
+        found, doubt = workflow.look(loaded, asked, known), workflow.doubt(loaded)
     predicted = {one.outcome: one.predicted for one in found}
     what = found[0].predicted if len(found) == 1 else predicted
     if shape is Format.table:

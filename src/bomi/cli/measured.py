@@ -28,14 +28,14 @@ def measured(
         from bomi import workflow
         from bomi.analysis import measured as analysis
 
-        study = workflow.load(table, campaign, seed=seed)
-        names = study.optimizer.space.measured
+        loaded = workflow.load(table, campaign, seed=seed)
+        names = loaded.optimizer.space.measured
         if parameter is None and len(names) != 1:
             known = f"name one of {', '.join(names)}" if names else 'write role = "measured" in its section'
             raise BomiError(f"{len(names) or 'no'} parameters are measured; {known}")
-        found = analysis.moved(study.optimizer, parameter or names[0])
+        found = analysis.moved(loaded.optimizer, parameter or names[0])
         if figure is not None:
-            figure = save_figure(analysis.figure(study.optimizer, found), figure)
+            figure = save_figure(analysis.figure(loaded.optimizer, found), figure)
     records = records_of(found.table)
     worth = {"always": found.always, "adapted": found.adapted, "controlled": found.controlled}
     gains = {"knowing": found.knowing, "controlling": found.controlling}

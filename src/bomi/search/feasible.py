@@ -41,8 +41,8 @@ def around(space: Space, points: Tensor, parameter: int | None = None) -> Tensor
     free = np.ones((len(points), len(space)), dtype=bool)
     if parameter is not None:
         free[:, parameter] = False
-    right = space.project(points.numpy(), free, thorough=False)
-    return torch.from_numpy(right[space.holds(right)])
+    projected = space.project(points.numpy(), free, thorough=False)
+    return torch.from_numpy(projected[space.holds(projected)])
 
 
 def slsqp(
@@ -111,9 +111,9 @@ def slsqp(
         )
         if np.isfinite(found.x).all():
             place[mask] = np.clip(found.x, bounds.lb, bounds.ub)
-    right = torch.from_numpy(space.project(optimized, free, thorough=False))
-    kept = torch.from_numpy(space.holds(right.numpy()))
-    return torch.where(kept[:, None], right, points)
+    projected = torch.from_numpy(space.project(optimized, free, thorough=False))
+    kept = torch.from_numpy(space.holds(projected.numpy()))
+    return torch.where(kept[:, None], projected, points)
 
 
 def _with(place: Array, mask: Mask, v: Array) -> Array:
@@ -142,9 +142,9 @@ def exchange(space: Space, moves: Tensor, parameters: Tensor) -> tuple[Tensor, T
         index = torch.tensor(mine)
         free = np.zeros((len(mine), len(space)), dtype=bool)
         free[:, partner] = True
-        right = torch.from_numpy(space.project(moves[index].numpy(), free, thorough=False))
-        fine = torch.from_numpy(space.holds(right.numpy()))
-        found.append(right[fine])
+        projected = torch.from_numpy(space.project(moves[index].numpy(), free, thorough=False))
+        fine = torch.from_numpy(space.holds(projected.numpy()))
+        found.append(projected[fine])
         origin.append(index[fine])
     return torch.cat(found), torch.cat(origin)
 

@@ -315,10 +315,10 @@ class Space:
         numbers = self.numbers(places)
         if mine is None:
             numbers = np.clip(numbers, self.polytope.low, self.polytope.high)
-        right = self.polytope.project(numbers, mine, thorough=thorough)
-        possible = ~np.isnan(right).any(-1)
+        projected = self.polytope.project(numbers, mine, thorough=thorough)
+        possible = ~np.isnan(projected).any(-1)
         moved = places.copy()
-        moved[possible] = self.with_numbers(places[possible], right[possible])
+        moved[possible] = self.with_numbers(places[possible], projected[possible])
         return moved
 
     def draw(self, count: int, rng: np.random.Generator) -> Array:
