@@ -59,7 +59,7 @@ class Result:
     outcomes: list[Any]  # of each evaluation, as measured
     events: int  # evaluations in which a parameter failed
     recommended: list[tuple[int, float | None]]  # (evaluations made, true value of the setting recommended then)
-    history_gaps: GapScore | None  # at the end; None of another program
+    history_gaps: GapScore | None  # at the end; None if pandas is not installed
     event_gaps: GapScore | None
     seconds: list[float]  # of each suggestion
     settings: dict[str, Any] = field(default_factory=dict)
@@ -184,7 +184,10 @@ def _gap_scores(
     """How well the gaps of the history and those of the events are filled.  truth: (n, d)"""
     if not isinstance(optimizer, Optimizer):
         return None, None  # another program
-    gaps = optimizer.gaps()
+    try:
+        gaps = optimizer.gaps()
+    except ImportError:  # it is a pandas table
+        return None, None
     names = list(problem.bounds)
     rows = gaps["row"].to_numpy(dtype=int)
     columns = np.array([names.index(name) for name in gaps["parameter"]], dtype=int)
