@@ -21,6 +21,7 @@ from bomi.benchmarks.functions import FloatArray, Problem
 from bomi.benchmarks.missingness import Initial
 from bomi.errors import MethodError
 from bomi.methods import METHODS, Method, method
+from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
 from bomi.space import Categorical
 
@@ -121,7 +122,7 @@ def contender(spec: str | Method | Contender) -> Contender:
             raise MethodError(f"{name!r} takes no settings, but got {spec!r}")
         return Contender(label, name, _YARDSTICKS["naive"])
     if name in _YARDSTICKS:
-        return Contender(label, method(_best_method(), **settings), _YARDSTICKS[name])
+        return Contender(label, method(DEFAULT, **settings), _YARDSTICKS[name])
     try:
         return Contender(label, method(name, **settings))
     except MethodError as error:
@@ -148,10 +149,6 @@ def contenders(specs: Iterable[str | Method | Contender]) -> list[Contender]:
     """The contenders that the texts name, without duplicates."""
     found = {made.label: made for made in map(contender, specs)}
     return list(found.values())
-
-
-def _best_method() -> str:
-    return "posterior" if "posterior" in METHODS else "bomi"
 
 
 def _settings(text: str, spec: str) -> dict[str, Any]:
