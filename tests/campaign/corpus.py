@@ -7,6 +7,7 @@ reads as a plain number there is a number in the workbook, and a cell that start
 
 from __future__ import annotations
 
+import datetime
 import io
 import zipfile
 from dataclasses import dataclass
@@ -118,6 +119,7 @@ def number(text: str) -> float | None:
 def workbook(rows: list[list[str]], options: dict[str, str]) -> bytes:
     import openpyxl
     from openpyxl.styles import Font
+    from openpyxl.utils import get_column_letter
 
     book = openpyxl.Workbook()
     sheet = book.active
@@ -129,7 +131,10 @@ def workbook(rows: list[list[str]], options: dict[str, str]) -> bytes:
             percent = text.endswith("%%")  # a number shown in percent
             value = number(text.removesuffix("%%"))
             if text:
-                cell = sheet.cell(i, j, text if value is None else value / 100 if percent else value)
+                typed = text.removeprefix("'") if value is None else value / 100 if percent else value
+                if i > 1 and get_column_letter(j) in options.get("dates", "").split(","):
+                    typed = datetime.datetime.fromisoformat(text)
+                cell = sheet.cell(i, j, typed)
                 cell.number_format = "0%" if percent else "General"
     for merged in options.get("merged", "").split(",") if "merged" in options else ():
         sheet.merge_cells(merged)

@@ -48,8 +48,8 @@ def test_every_column_is_taken_for_something_with_why():
         "furnace": "constant: constant 'F2': not used",
         "hold": "constant: constant 30: not used",
         "c (mg/L)": f"parameter: number, from 1 to 8000 mg/L on a log scale; {DIFFERS}",
-        "yield (%)": "objective: maximize, a guess by its name; number",
-        "purity (%)": "unused: kept, not used: seems to be another outcome; --objective takes several",
+        "yield (%)": "objective: maximize, a guess by its name",
+        "purity (%)": "measured: kept, not used: seems to be another outcome; --objective takes several",
     }
 
 

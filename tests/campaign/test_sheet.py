@@ -182,6 +182,10 @@ def test_expected_names_decide_between_separators():
         ("a;b\n1,250;0,5\n", ",", False),
         ("a;d\n1,5;12.03.2024\n", ",", False),
         ("a,b\n1.250,2\n", ".", False),
+        ("a;b\n800;2\n1,000;3\n", ".", False),
+        ("a;b\n2;2\n1,250;3\n", ",", False),
+        ("a;b\n800;0,5\n1,000;1,5\n", ",", True),
+        ("a;b\n20;2\n1,000;3\n", ",", True),
     ],
 )
 def test_decimal_marks(text, decimal, asked):

@@ -12,6 +12,11 @@ TABLE = "run,Betreuerin,T (°C),t (min),hardness\n" + "".join(
 )
 
 
+DRYNESS = "T (°C),t (min),dryness,gloss\n" + "".join(
+    f"{200 + 20 * (i % 4)},{30 * (1 + i % 3)},{40 + i * 1.3:.1f},{80 - i * 1.7:.1f}\n" for i in range(12)
+)
+
+
 @pytest.fixture
 def answers(monkeypatch):
     """Somebody at a terminal, who gives these answers."""
@@ -49,3 +54,28 @@ def test_on_a_terminal_all_are_set_where_nothing_is_answered(bomi, tmp_path, ans
     document = json.loads(out)
     assert (code, document["doubtful"]) == (0, [])
     assert [one["parameter"] for one in document["parameters"]] == ["Betreuerin", "T (°C)", "t (min)"]
+
+
+def test_other_columns_that_seem_to_be_measured_are_named_beside_the_objective(bomi, tmp_path):
+    (tmp_path / "lab.csv").write_text(DRYNESS)
+    code, _, said = bomi("init", "lab.csv")
+    assert code == 0
+    assert "measured as well, it seems: 'dryness'; --objective says which are wanted" in " ".join(said.split())
+
+
+def test_on_a_terminal_it_is_asked_what_is_wanted_where_the_name_does_not_tell(bomi, tmp_path, answers):
+    (tmp_path / "lab.csv").write_text(DRYNESS)
+    answers += ["lower", "less"]  # the first is none of the answers
+    code, out, said = bomi("init", "lab.csv", "--objective", "dryness", "--format", "json")
+    assert (code, answers) == (0, [])
+    assert "expected more, less or a number, but got 'lower'" in said
+    assert json.loads(out)["goal"] == "minimize"
+    answers.append("52.5")
+    assert bomi("init", "lab.csv", "--objective", "dryness", "--force")[0] == 0
+    assert "target = 52.5" in (tmp_path / "campaign.toml").read_text()
+
+
+def test_what_the_flag_says_is_not_asked(bomi, tmp_path, answers):
+    (tmp_path / "lab.csv").write_text(DRYNESS)
+    assert bomi("init", "lab.csv", "--objective", "dryness", "--minimize")[0] == 0
+    assert answers == []

@@ -198,7 +198,7 @@ def _why_none(
     )  # `A mean`, below a block
     if (_is_statistic(start) or partly) and others.count(start) < 1 and len(body) >= 2:
         rest = texts[1:]
-        if all(is_numeric(text) or cells.is_unknown(text) or text.startswith("=") for text in rest):
+        if rest and all(is_numeric(text) or cells.is_unknown(text) or text.startswith("=") for text in rest):
             return "a summary of the rows"
     told = " " in start or len(body) >= SOME
     if columns >= 3 and len(held) == 1 and is_word(start) and told and not _alike(start, others):

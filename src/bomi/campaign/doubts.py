@@ -149,20 +149,23 @@ def _contradictions(experiments: Experiments) -> Iterator[str]:
 
 def _said_twice(experiments: Experiments) -> Iterator[str]:
     """Parameters that move together in every row: one of them coded, in another unit, or the name of a setting."""
-    parameters = experiments.campaign.space.parameters.items()
-    names = [name for name, parameter in parameters if parameter.kind in ("real", "integer")]
-    some = {name: _numbers(name, experiments.rows[:SOME]) for name in names}
-    for one, other in combinations(names, 2):
-        if not _in_line(some[one], some[other]):
-            continue
-        if _in_line(_numbers(one, experiments.rows), _numbers(other, experiments.rows)):
-            yield f"{one!r} and {other!r} move together in every row, so they cannot be told apart: is one the other?"
-    words = {name for name, parameter in parameters if isinstance(parameter, Categorical)}
-    for one, other in combinations(experiments.campaign.space.names, 2):
-        if {one, other} & words and all(
-            _go_together(one, other, rows) for rows in (experiments.rows[:FIRST], experiments.rows)
-        ):
-            yield f"{one!r} and {other!r} move together in every row, so they cannot be told apart: is one the other?"
+    parameters, rows = experiments.campaign.space.parameters, experiments.rows
+    numbers = {name for name, parameter in parameters.items() if parameter.kind in ("real", "integer")}
+    some = {name: _numbers(name, rows[:SOME]) for name in numbers}
+    groups: list[list[str]] = []
+    for name in parameters:
+        for group in groups:
+            one, both = group[0], {group[0], name} <= numbers
+            if all(_go_together(one, name, part) for part in (rows[:FIRST], rows)) or (
+                both and _in_line(some[one], some[name]) and _in_line(_numbers(one, rows), _numbers(name, rows))
+            ):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    for *others, last in (group for group in groups if len(group) > 1):
+        names = f"{', '.join(map(repr, others))} and {last!r}"
+        yield f"{names} move together in every row, so they cannot be told apart: is one the other?"
 
 
 def _go_together(one: str, other: str, rows: Sequence[Row]) -> bool:

@@ -41,7 +41,18 @@ from bomi.campaign.outcome import (
     wanted_of,
 )
 from bomi.campaign.ranges import parameter_for, steps_of_one, with_asked
-from bomi.campaign.roles import CONSTANT, DATE, IDENTIFIER, MOSTLY, OUTCOME, PARAMETER, UNUSED, Column, classify
+from bomi.campaign.roles import (
+    CONSTANT,
+    DATE,
+    IDENTIFIER,
+    MEASURED,
+    MOSTLY,
+    OUTCOME,
+    PARAMETER,
+    UNUSED,
+    Column,
+    classify,
+)
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.toml import NAME, Campaign
 from bomi.data.objectives import ERROR, objective_of
@@ -50,6 +61,7 @@ from bomi.errors import FileError
 from bomi.space import EXCLUDE, IDENTITY, RESERVED, Conditions, Integer, Parameter, Real, Space, cells
 
 MOST_PARAMETERS = 50
+FEW = 4  # columns that a message names
 OBJECTIVE = "objective"
 
 
@@ -63,6 +75,7 @@ class Guess:
     sheet_notes: tuple[str, ...] = ()  # what of the file is not read, and how it was
     conditions: Conditions | None = None  # columns that might tell of good days and bad lots, for a person to decide
     doubtful: Mapping[str, str] = field(default_factory=dict)  # parameters that perhaps nobody sets, and why
+    unsaid: tuple[str, ...] = ()  # objectives of which nothing says whether more or less is better
 
     @property
     def unused(self) -> tuple[str, ...]:
@@ -70,6 +83,13 @@ class Guess:
         used = {*self.campaign.space.names, *self.campaign.outcomes, self.campaign.id_column}
         used |= {name + ERROR for name in self.campaign.outcomes}
         return tuple(c.name for c in self.columns if c.name not in used and not c.name.startswith(RESERVED))
+
+    @property
+    def beside(self) -> str:
+        """Which other columns of numbers seem to be outcomes, and how to say so; "" if there is none."""
+        names = [repr(column.name) for column in self.columns if column.role == MEASURED and column.kind == "number"]
+        some = f"{', '.join(names[:FEW])}{', ...' if len(names) > FEW else ''}"
+        return f"measured as well, it seems: {some}; --objective says which are wanted" if names else ""
 
     @property
     def doubt(self) -> str:
@@ -157,7 +177,8 @@ def guess(
         name: "; ".join(filter(None, [kept.get(name), f"perhaps nobody sets it: {why}"]))
         for name, why in doubtful.items()
     }
-    found = Guess(campaign, tuple(columns.values()), kept, (*sheet.notes, *nameless), doubtful=doubtful)
+    unsaid = tuple(name for name in wanted if name in guessed and not _says(name))
+    found = Guess(campaign, tuple(columns.values()), kept, (*sheet.notes, *nameless), None, doubtful, unsaid)
     return replace(found, conditions=_conditions(sheet, [columns[name] for name in found.unused]))
 
 
@@ -282,21 +303,21 @@ def _settled(
         role, why, made = column.role, column.why, column
         if name in wanted:
             wish = f"{_wish(wanted[name])}{_guessed(name) if name in guessed else ''}"
-            made = replace(column, role=OBJECTIVE, why=f"{wish}; {why}", kept=False)
+            made = replace(column, role=OBJECTIVE, why=wish if why == "number" else f"{wish}; {why}", kept=False)
         elif parameters is not None and name in parameters:
             made = replace(column, role=PARAMETER, kept=False)
         elif parameters is not None and role in (PARAMETER, OUTCOME):
-            made = _aside(column, f"not among the parameters named; {why}", eligible=False)
+            made = _aside(column, "not among the parameters named", eligible=False)
         elif role == PARAMETER and (measure_of(name) in measures or column in repeated):
             made = _aside(column, "seems to be measured as the objective is")
         elif role == OUTCOME or (role == PARAMETER and is_found(column) and name not in done):
-            made = _aside(column, "seems to be another outcome; --objective takes several", eligible=False)
+            made = _aside(column, "seems to be another outcome; --objective takes several", MEASURED, eligible=False)
         elif role == PARAMETER and is_sum(name):
-            made = _aside(column, f"a sum of others, by its name; {why}")
+            made = _aside(column, "a sum of others, by its name")
         elif column in as_measured:
-            made = _aside(column, f"it differs in each row, as if measured; {why}")
+            made = _aside(column, "it differs in each row, as if measured", MEASURED)
         elif role == PARAMETER and before and place > first and (not is_setting(name) or _differs(column, left)):
-            made = _aside(column, f"stands right of the objective; {why}")
+            made = _aside(column, "stands right of the objective", MEASURED)
         if made.role == PARAMETER and column in numbers and column.variety > 0.8 and sum(map(repeats, unsettled)) > 1:
             each = "each row" if column.variety == 1 else "nearly each row"
             note = f"differs in {each}: if it is measured and not set, give it role = 'measured'"
@@ -309,9 +330,9 @@ def _settled(
     return decided if parameters is not None else _left_out(sheet, decided, next(iter(wanted)))
 
 
-def _aside(column: Column, why: str, *, eligible: bool = True) -> Column:
+def _aside(column: Column, why: str, role: str = UNUSED, *, eligible: bool = True) -> Column:
     """A column that is kept and not used."""
-    return replace(column, role=UNUSED, why=why, kept=True, eligible=eligible)
+    return replace(column, role=role, why=why, kept=True, eligible=eligible)
 
 
 def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict[str, Column]:
@@ -357,8 +378,13 @@ def _differs(column: Column, left: Sequence[Column]) -> bool:
     return column.kind == "number" and column.variety >= DIFFERS and all(c.variety <= REPEATS for c in left)
 
 
+def _says(name: str) -> bool:
+    """Whether the name of an outcome says what is wanted of it."""
+    return goal_of(name) is not None or target_of(name) is not None
+
+
 def _guessed(name: str) -> str:
-    if goal_of(name) or target_of(name) is not None:
+    if _says(name):
         return ", a guess by its name"
     return ", though its name does not tell: --minimize if less is better"
 

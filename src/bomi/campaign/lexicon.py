@@ -69,7 +69,7 @@ OUT_NAME = _pattern(
 SPREAD_NAME = _pattern(
     r"(?P<of>.+?)[\s._-]*(?:sd|std|stdev|std\.? ?dev\.?|s\.d\.|sem|se|error|err|stabw|±|\+/-|unc\.?|uncertainty|σ)",
     r"|(?:sd|std|stdev|sem|error|err)[\s._-]+(?:of[\s._-]+)?(?P<to>.+)",
-    r"|(?:sd|s\.d\.|std\.? ?dev\.?|stdev|sem|±|\+/-|stabw\.?|streuung|écart[- ]type|desv\.? ?est\.?|dev\.? ?std\.?|",
+    r"|(?:sd|s\.d\.|std\.? ?dev\.?|stdev|sem|±|\+/-|stabw\.?|streuung|écart[- ]type|desv\.? ?est\.?|dev\.? ?std\.?|cv|",
     r"desvio(?: padrão)?)(?:\s*[(\[].*)?",
 )
 _MAXIMIZE = _pattern(
@@ -87,7 +87,7 @@ _MAXIMIZE = _pattern(
     r"ertrag|zähigkeit|dehnung|",
     r"aktivität|",
     r"geschmack|glanz|echtheit|\w{3,}echt\b|\bfastness|vitalität|viabilität|haltbarkeit|genauigkeit|akzeptanz|überleben|\beht\b|",
-    r"rendement|\brend\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|",
+    r"rendement|\brend\b|\brdt\b|résistance|dureté|pureté|sélectivité|efficacité|activité|brillan|brillance|viabilité|",
     r"exactitude|",
     r"adhérence|acceptabilité|^note ?$|",
     r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|",
@@ -193,7 +193,7 @@ _SETTING = _pattern(
     r"strom|",
     r"spannung|setpoint|sollwert|consigne|residence|stirr|rühr|agit|glucose|sugar|zucker|sucre|azúcar|salt|salz|nitrogen|",
     r"fertili|dünger|kühlung|refroidi|enfriam|raffreddam|resfriam|chłodzen|ochlazen|kylning|",
-    r"water|wasser|energy|\bfluence|exposure|spin|bake|anneal|quench|cool|heat|gas|layer|passes|cycles|gap|distance|",
+    r"water|wasser|energy|\bfluence|exposure|spin|\bbak(?:e\b|ing)|anneal|quench|cool|\bheat|gas|layer|passes|cycles|gap|distance|",
     r"abstand|width|height|length|angle|winkel|wt ?%|mol ?%|at ?%|vol ?%|\(eq.*\)",
 )
 _DOSED = _pattern(r"\((?:k?g|mg|m?l|mmol)\)")
@@ -336,6 +336,8 @@ def goal_of(name: str) -> str | None:
     plain = re.sub(r"[_\W\d]+", " ", name)  # HV1 and HV2 are hardnesses
     if _WITHSTANDS.search(plain) or _GOOD_KEPT.search(plain):
         return "maximize"
+    if (unit := units.find(units.in_header(name) or "-")) and unit.kind in ("temperature", "rotation", "gas flow"):
+        return None  # T Härten (°C) is no hardness
     more = [match.span() for match in _MAXIMIZE.finditer(plain)]
     less = (match.span() for match in _MINIMIZE.finditer(plain))
     if any(not any(a <= start and end <= b for a, b in more) for start, end in less):  # not the loss in gloss

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from bomi.errors import CellError
 from bomi.space.typed import COMMA, MARKS, POINT, Marks, read
 
+NEAR = 10.0  # numbers of one column are seldom further apart than this factor, where one of them has no mark
+
 
 class Numeral(str):
     """A number that a workbook stores as one: its text has a decimal point, whatever marks people type beside it."""
@@ -52,19 +54,23 @@ def decide(columns: Mapping[str, Sequence[str]], *, separator: str = "\t", decla
     usual = COMMA if commas and not points else POINT if points and not commas else None
     marks, questions, either = {}, {}, set()
     for name, evidence in each.items():
+        marks[name] = evidence.marks or usual or (COMMA if not points and not commas and separator == ";" else POINT)
         if evidence.comma and evidence.point:
             questions[name] = (
                 f"{evidence.comma!r} has a decimal comma and {evidence.point!r} a decimal point; use one of them"
             )
-        elif evidence.either and not usual and not evidence.marks and not _plainly(evidence.either, separator):
-            either.add(name)
-            questions[name] = (
-                f"{evidence.either!r} may be {_value(evidence.either, POINT)} or {_value(evidence.either, COMMA)}; "
-                'say which with decimal = "." or decimal = "," in campaign.toml, or --decimal'
-            )
-        marks[name] = evidence.marks or usual or (COMMA if not points and not commas and separator == ";" else POINT)
-        if evidence.either and not evidence.marks and not usual and _plainly(evidence.either, separator):
-            marks[name] = POINT
+        elif evidence.marks is None and (cell := evidence.either):
+            said = {mark for mark in (usual, _near(columns[name], cell)) if mark}
+            if separator == "," and "," not in cell:  # where commas part cells, a point is the decimal mark
+                said = said or {POINT}
+            if len(said) == 1:
+                marks[name] = said.pop()
+            else:
+                either.add(name)
+                questions[name] = (
+                    f"{cell!r} may be {_value(cell, POINT)} or {_value(cell, COMMA)}; "
+                    'say which with decimal = "." or decimal = "," in campaign.toml, or --decimal'
+                )
     return Decision(marks, questions, frozenset(either))
 
 
@@ -104,9 +110,12 @@ def _try(cell: str, marks: Marks) -> object:
         return None
 
 
-def _plainly(cell: str, separator: str) -> bool:
-    """Whether `1.250` is a decimal all the same: where commas separate cells, a point is the decimal mark."""
-    return separator == "," and "," not in cell
+def _near(column: Iterable[str], cell: str) -> Marks | None:
+    """The marks by which `1,250` is of the size of the numbers beside it that have no mark, such as 800."""
+    plain = [abs(float(text)) for text in column if (text.isdecimal() or text.__class__ is Numeral) and float(text)]
+    sizes = {marks: abs(size) for marks in (POINT, COMMA) if isinstance(size := _try(cell, marks), float) and size}
+    fits = [marks for marks, size in sizes.items() if all(size / NEAR <= other <= size * NEAR for other in plain)]
+    return fits[0] if plain and len(fits) == 1 else None
 
 
 def _value(cell: str, marks: Marks) -> str:

@@ -28,7 +28,7 @@ from bomi.campaign.roles import CONSTANT, OUTCOME, PARAMETER, UNUSED, Column
 from bomi.campaign.sheet import Sheet
 from bomi.data.objectives import ERROR, MAXIMIZE, TARGET
 from bomi.errors import FileError
-from bomi.space import cells
+from bomi.space import RESERVED, cells
 
 DIFFERS = 0.9  # the share of different numbers: at least, where they are measured
 REPEATS = 0.85  # and at most, where they are set
@@ -104,7 +104,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         lambda c: is_mean(c.name) and (c is numeric[-1] or _is_one_of(c, columns)),
         lambda c: is_found(c) and not is_signal(c.name),
         lambda c: is_found(c) and is_called_outcome(c.name),
-        lambda c: last in c.blanks and not is_setting(c.name),  # an outcome that is awaited
+        lambda c: last in c.blanks and not is_setting(c.name) and _all_await(numeric, last),
         lambda c: _stands_out(c, numeric),
     )
     for sign in signs:
@@ -129,6 +129,11 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     )
 
 
+def _all_await(numeric: Sequence[Column], last: int) -> bool:
+    """Whether all outcomes by their name await the last experiment: one that lacks another was not asked for it."""
+    return all(last in column.blanks for column in numeric if is_found(column))
+
+
 def _unread(sheet: Sheet, columns: Mapping[str, Column], numeric: Sequence[Column]) -> Column | None:
     """The last column of a table, if most of its cells begin with a number, though it is not a column of numbers."""
     names = [c.name for c in columns.values() if c in numeric or (c.role == UNUSED and _example(sheet.columns[c.name]))]
@@ -143,8 +148,8 @@ def _example(texts: Sequence[str]) -> str:
 
 
 def done_as_asked(columns: Collection[str]) -> set[str]:
-    """The columns of what was done where another says what was asked: `measured pH` beside `setpoint pH`."""
-    return {asked_of(name, columns) for name in columns} - {""}
+    """The columns of what was done where another says what was asked: `pH` beside `asked.pH` or `setpoint pH`."""
+    return {name.removeprefix(RESERVED) if name.startswith(RESERVED) else asked_of(name, columns) for name in columns}
 
 
 def is_found(column: Column) -> bool:

@@ -38,9 +38,10 @@ from bomi.data.reading import PENDING_WORDS, says_failed
 from bomi.errors import CellError
 from bomi.space import EXCLUDE, RESERVED, cells, units
 from bomi.space.cells import Censored, Interval, Normal
+from bomi.space.units import in_header
 
-PARAMETER, OUTCOME, IDENTIFIER, DATE, NOTE, CONSTANT, UNUSED, SPREAD, ASKED = (
-    "parameter", "outcome", "identifier", "date", "note", "constant", "unused", "spread", "asked"
+PARAMETER, OUTCOME, MEASURED, IDENTIFIER, DATE, NOTE, CONSTANT, UNUSED, SPREAD, ASKED = (
+    "parameter", "outcome", "measured", "identifier", "date", "note", "constant", "unused", "spread", "asked"
 )  # fmt: skip
 MOSTLY = 0.7  # of the cells of a column of numbers are numbers
 LONG = 6  # rows that are counted in the first column, to say that nothing else is meant
@@ -300,8 +301,6 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
         different = "every cell differs" if len(values) == count else f"{len(values)} different words in {count} cells"
         above = "; if a blank means the same as above, fill it in" if blanks and len(blanks) >= count else ""
         return Column(name, UNUSED, f"{different}{above}", kept=True)
-    if LABEL_NAME.fullmatch(name.strip()):
-        return Column(name, UNUSED, "by its name it says who, where or from which lot", kept=True)
     return Column(name, PARAMETER, f"category: {', '.join(values[:6])}{', ...' if len(values) > 6 else ''}", "category",
                   values=tuple(values), notes=tuple(notes), blanks=blanks)  # fmt: skip
 
@@ -373,7 +372,7 @@ def _spread_of(name: str, sheet: Sheet) -> str:
         return left if not is_setting(left) or is_size(left) else ""
     stem = _stem(re.sub(r"[\s._\-(\[]+$", "", said))
     begun = [other for other in others if other != name and _stem(other).startswith(stem)]
-    exact = [other for other in begun if _stem(other) == stem]
+    exact = [other for other in begun if stem in (_stem(other), _stem(other).removesuffix(_stem(in_header(other))))]
     return next(iter([*exact, *filter(is_mean, begun)]), "")
 
 

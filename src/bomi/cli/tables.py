@@ -52,10 +52,12 @@ def init(
     path, guess = _asking(
         lambda said: write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=force, **said), asked
     )
-    if guess.doubtful and _on_terminal():
-        names = _without_those_not_set(guess.doubt, list(guess.campaign.space.names))
-        asked["objective"] = asked["objective"] or dict.fromkeys(guess.campaign.outcomes)
-        asked["decimal"] = guess.campaign.decimal
+    if (guess.doubtful or guess.unsaid) and _on_terminal():
+        said = asked["objective"] or dict.fromkeys(guess.campaign.outcomes)
+        wanted = {**said, **{name: _wish(name) for name in guess.unsaid}}
+        asked = {"objective": wanted, "decimal": guess.campaign.decimal}
+        if guess.doubtful:
+            names = _without_those_not_set(guess.doubt, list(guess.campaign.space.names))
         path, guess = write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=True, **asked)
     made = guess.campaign
     records: list[dict[str, Any]] = [
@@ -69,11 +71,12 @@ def init(
         for name, parameter in made.space.parameters.items()
     ]
     columns = [{"column": column.name, "taken for": column.role, "why": guess.why(column)} for column in guess.columns]
+    notes = [*guess.sheet_notes, *filter(None, [guess.beside, guess.doubt])]
     document: dict[str, object] = {
         "file": str(path), "objective": made.objective, "goal": made.goal, "parameters": records,
         "unused": list(guess.unused),
         "doubtful": [{"parameter": name, "why": why} for name, why in guess.doubtful.items()],
-        "columns": columns, "notes": [*guess.sheet_notes, *filter(None, [guess.doubt])],
+        "columns": columns, "notes": notes,
     }  # fmt: skip
     if len(made.objectives) > 1:
         document["objectives"] = [vars(one) for one in made.objectives]
@@ -82,15 +85,26 @@ def init(
     else:
         texts = [{**record, "values": ", ".join(map(cells.text, record["values"]))} for record in records]
         show(texts, shape, document)
-    for note in (*guess.sheet_notes, guess.doubt):
-        if note:
-            say(note)
+    for note in notes:
+        say(note)
     say(f"wrote {path}: look at the goal and the ranges, above all; then bomi check {table}")
 
 
 def _on_terminal() -> bool:
     """Whether somebody is there to be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _wish(name: str) -> str | tuple[str, float]:
+    """What a person wants of an outcome."""
+    while True:
+        answer = typer.prompt(f"is more or less of {name!r} better, or which value is best?", "more", err=True).strip()
+        if answer in ("more", "less"):
+            return "maximize" if answer == "more" else "minimize"
+        try:
+            return "target", float(answer)
+        except ValueError:
+            say(f"expected more, less or a number, but got {answer!r}")
 
 
 def _without_those_not_set(doubt: str, names: list[str]) -> list[str]:

@@ -34,7 +34,7 @@ _LESS = r"<=?|≤|=<|less than|below|under|at most|up to|max\.?|unter|bis zu|wen
 _MORE = r">=?|≥|=>|more than|above|over|at least|min\.|über|mehr als|mindestens|mind\.|größer als|plus de|" \
     r"supérieur à|au moins|más de|mas de|superior a|al menos|più di|almeno|mais de|pelo menos|powyżej|" \
     r"大于|高于|超过"  # fmt: skip
-_ABOUT = r"~|ca\.?|c\.|circa|approx\.?|approximately|about|around|roughly|est\.|etwa|ungefähr|ungef\.|rund|env\.|" \
+_ABOUT = r"~|cc?a\.?|c\.|circa|approx\.?|approximately|about|around|roughly|est\.|etwa|ungefähr|ungef\.|rund|env\.|" \
     r"environ|aprox\.?|aproximadamente|unos|alrededor de|cerca de|ok\.|około|大?约|約"  # fmt: skip
 _OR_LESS = r"max\.?|maximum|or less|oder weniger|ou moins|o menos|以下|以内|未満|未满"
 _OR_MORE = r"\+|or more|oder mehr|ou plus|o más|以上|超"
@@ -68,6 +68,10 @@ _ROOM = re.compile(
 _NIGHT = re.compile(
     r"over ?night|o/n|o\. ?n\.|über nacht|ü\. ?n\.|ün|(?:une |toute la )?nuit|(?:una |toda la )?noche|"
     r"(?:una |tutta la )?notte|(?:a )?noite|przez noc|overnacht|over natten|natten over|přes noc|ночь|一晩|终夜|过夜",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"none|nil|without|kein(?:e[rs]?)?|ohne|sans|aucune?|sin|ningun[oa]|senza|nessun[oa]?|sem|nenhum|bez|brak|geen|无|なし",
     re.IGNORECASE,
 )
 _GUESSED = re.compile(
@@ -358,6 +362,8 @@ def _hint(clean: str) -> str:
         return ": write the limit, such as <0.01"
     if re.fullmatch(r"[\d.,]+\s*[/;&]\s*[\d.,]+", clean):
         return ": are they two values? Then write their mean, with its standard error as in 59.5±1.5, or a row for each"
+    if _NOTHING.fullmatch(clean):
+        return ": if that is 0, write 0"
     if _ROOM.fullmatch(clean):
         return ": say the unit of the column, or write 18..25"
     if _NIGHT.fullmatch(clean):
