@@ -250,10 +250,8 @@ def table_of(space: Space, objectives: Sequence[Objective], observations: Observ
     conditions = torch.from_numpy(conditions_of(space, observations).table) if space.conditions else None
     targets = [one.sign * _column([_told(row, one.name) for row in rows]) for one in objectives]
     errors = [_column([row.errors.get(one.name) for row in rows]).nan_to_num() for one in objectives]
-    return Table.of(
-        space,
-        rows,
-        torch.stack(targets),
+    return replace(
+        Table.of(space, rows, torch.stack(targets)),
         errors=torch.stack(errors).square() if any(bool(error.any()) for error in errors) else None,
         device=device if len(rows) > LARGE else "cpu",
         aims=tuple(one.target for one in objectives),

@@ -34,13 +34,8 @@ def table_of(rows, *, outcomes=1):
             recorded["a"] = Normal(a, 0.1)
         cells.append(Row(recorded, {}, {"a": a, "n": n, "q": q} if k % 2 else {}))
         targets.append([a + 0.3 * n + (q == "x"), -a][:outcomes])
-    return Table.of(
-        SPACE,
-        cells,
-        torch.tensor(targets, dtype=torch.float64).T.contiguous(),
-        aims=(None,) * outcomes,
-        keys=list(rows),
-    )
+    table = Table.of(SPACE, cells, torch.tensor(targets, dtype=torch.float64).T.contiguous())
+    return dataclasses.replace(table, aims=(None,) * outcomes, keys=tuple(rows))
 
 
 def tensors(value):

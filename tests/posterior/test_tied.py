@@ -1,6 +1,7 @@
 """Gaps of several rows that share one value."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -36,7 +37,7 @@ def table_of(outcomes):
         for x, z, lot in zip(first, SECOND, ["", None, "A", " A", "A"], strict=True)
     ]
     targets = torch.tensor(outcomes, dtype=torch.float64)
-    return Table.of(space, rows, targets, aims=(None,) * len(outcomes))
+    return replace(Table.of(space, rows, targets), aims=(None,) * len(outcomes))
 
 
 def hyper_of(count, worlds):

@@ -59,22 +59,8 @@ class Table:
     conditions: Tensor | None = None  # (n, e) codes of the groups of each row, and its time; None where none are told
 
     @classmethod
-    def of(
-        cls,
-        space: Space,
-        rows: Sequence[Row],
-        targets: Tensor,
-        *,
-        errors: Tensor | None = None,
-        device: str = "cpu",
-        aims: tuple[float | None, ...] = (None,),
-        limited: tuple[int, ...] = (),
-        keys: Sequence[int] | None = None,
-        limits: Tensor | None = None,
-        bounds: tuple[Ends, ...] = (),
-        conditions: Tensor | None = None,
-    ) -> Table:
-        """The rows' inputs beside their targets."""
+    def of(cls, space: Space, rows: Sequence[Row], targets: Tensor) -> Table:
+        """The rows' inputs beside their targets, of which nothing else is known; keys in the order of the rows."""
         inputs = np.full((len(rows), space.dim), np.nan)
         asked = np.full((len(rows), space.dim), np.nan)
         stated = []
@@ -90,22 +76,8 @@ class Table:
                     inputs[i, columns] = parameter.to_unit(cell)
                 if name in row.asked:
                     asked[i, columns] = parameter.to_unit(row.asked[name])
-        return cls(
-            space,
-            torch.from_numpy(inputs),
-            torch.from_numpy(asked),
-            targets,
-            tuple(stated),
-            errors,
-            device,
-            aims,
-            limited,
-            tuple(range(len(rows)) if keys is None else keys),
-            limits,
-            groups,
-            bounds,
-            conditions=conditions,
-        )
+        known, wished = torch.from_numpy(inputs), torch.from_numpy(asked)
+        return cls(space, known, wished, targets, tuple(stated), keys=tuple(range(len(rows))), groups=groups)
 
     def __len__(self) -> int:
         return len(self.inputs)
