@@ -160,12 +160,19 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("call", ["predict", "success"])
+@pytest.mark.parametrize("call", ["predict", "predict_asked", "success"])
 @pytest.mark.parametrize("case", WRONG)
 def test_what_is_no_setting_is_not_predicted(case, call):
     settings, said = WRONG[case]
     with pytest.raises(BomiError, match=said):
         getattr(lab(), call)(settings)
+
+
+@pytest.mark.parametrize("case", [case for case, (setting, _) in WRONG.items() if isinstance(setting, dict)])
+def test_what_is_no_setting_is_not_explained(case):
+    setting, said = WRONG[case]
+    with pytest.raises(BomiError, match=said):
+        lab().explain(setting)
 
 
 @pytest.mark.parametrize("outcome", ["z", 5, ["y"]])
