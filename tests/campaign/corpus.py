@@ -83,6 +83,7 @@ def outcome(case: Case) -> str:
     for objective in campaign.objectives:
         head = f"{objective.goal} {objective.name}" + (f" [{objective.unit}]" if objective.unit else "")
         lines.append(f"{head}: " + " | ".join(told(row, objective.name) for row in experiments.rows))
+    lines += [f"constraint: {one}" for one in campaign.space.constraints]
     if found.unused:
         lines.append(f"unused: {', '.join(found.unused)}")
     if found.doubtful:

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from bomi.campaign.experiments import Experiments
 from bomi.campaign.lexicon import goal_of, is_count, is_thing
+from bomi.campaign.mixtures import listed, mixtures
 from bomi.campaign.words import likely_mistakes, merge_spellings
+from bomi.campaign.writing import toml_key
 from bomi.data.bulk import far_from_bulk
 from bomi.data.observations import Row
 from bomi.space import EXCLUDE, Categorical, cells, units
@@ -54,6 +56,7 @@ def doubts(experiments: Experiments) -> list[str]:
         *_far_outcomes(experiments),
         *_contradictions(experiments),
         *_said_twice(experiments),
+        *_fixed_sums(experiments),
         *_derived(experiments),
         *_said_to_be_out(experiments),
         *_names_of_settings(experiments),
@@ -152,10 +155,11 @@ def _said_twice(experiments: Experiments) -> Iterator[str]:
     parameters, rows = experiments.campaign.space.parameters, experiments.rows
     numbers = {name for name, parameter in parameters.items() if parameter.kind in ("real", "integer")}
     some = {name: _numbers(name, rows[:SOME]) for name in numbers}
+    sums = [{*one.names} for one in experiments.campaign.space.constraints]
     groups: list[list[str]] = []
     for name in parameters:
         for group in groups:
-            one, both = group[0], {group[0], name} <= numbers
+            one, both = group[0], {group[0], name} <= numbers and {group[0], name} not in sums
             if all(_go_together(one, name, part) for part in (rows[:FIRST], rows)) or (
                 both and _in_line(some[one], some[name]) and _in_line(_numbers(one, rows), _numbers(name, rows))
             ):
@@ -163,9 +167,18 @@ def _said_twice(experiments: Experiments) -> Iterator[str]:
                 break
         else:
             groups.append([name])
-    for *others, last in (group for group in groups if len(group) > 1):
-        names = f"{', '.join(map(repr, others))} and {last!r}"
-        yield f"{names} move together in every row, so they cannot be told apart: is one the other?"
+    for group in (group for group in groups if len(group) > 1):
+        yield f"{listed(group)} move together in every row, so they cannot be told apart: is one the other?"
+
+
+def _fixed_sums(experiments: Experiments) -> Iterator[str]:
+    """Mixtures that no constraint of the campaign speaks of."""
+    space = experiments.campaign.space
+    for found in mixtures(space.parameters, experiments.rows):
+        if not any({*found.parts} & {*one.names} for one in space.constraints):
+            terms = ", ".join(f"{toml_key(name)} = 1" for name in found.parts)
+            total = cells.number_text(found.total)
+            yield f"{found}; if they have to, write a constraint: terms = {{{terms}}}, equals = {total}"
 
 
 def _go_together(one: str, other: str, rows: Sequence[Row]) -> bool:

@@ -29,6 +29,7 @@ from bomi.campaign.lexicon import (
     target_of,
 )
 from bomi.campaign.marks import Decision, decide
+from bomi.campaign.mixtures import with_sums
 from bomi.campaign.outcome import (
     DIFFERS,
     REPEATS,
@@ -165,20 +166,19 @@ def guess(
         made[column.name], notes[column.name] = parameter_for(with_asked(column, asked) if asked else column)
     units = {name: columns[name].unit for name in wanted}
     objectives = tuple(objective_of(name, one, units[name]) for name, one in wanted.items())
-    used = [column for column in columns.values() if column.role in (PARAMETER, OBJECTIVE)]
+    used = (column for column in columns.values() if column.role in (PARAMETER, OBJECTIVE))
     codes = tuple(dict.fromkeys(code for column in used for code in column.codes))
     campaign = Campaign(
         Space(made), objectives, decimal=decimal, unknown=codes, id_column=_id_column(columns), sheet=_named(sheet)
     )
+    campaign, mixed = with_sums(campaign, sheet, columns)
     nameless = [f"column {place} has cells but no name, so it is not read" for place in sheet.nameless()]
     kept = {name: note for name, note in notes.items() if note}
     doubtful = {} if parameters is not None else _doubtful(sheet, chosen, columns, next(iter(wanted)))
-    kept |= {
-        name: "; ".join(filter(None, [kept.get(name), f"perhaps nobody sets it: {why}"]))
-        for name, why in doubtful.items()
-    }
+    for name, why in doubtful.items():
+        kept[name] = "; ".join(filter(None, [kept.get(name), f"perhaps nobody sets it: {why}"]))
     unsaid = tuple(name for name in wanted if name in guessed and not _says(name))
-    found = Guess(campaign, tuple(columns.values()), kept, (*sheet.notes, *nameless), None, doubtful, unsaid)
+    found = Guess(campaign, (*columns.values(),), kept, (*sheet.notes, *nameless, *mixed), None, doubtful, unsaid)
     return replace(found, conditions=_conditions(sheet, [columns[name] for name in found.unused]))
 
 

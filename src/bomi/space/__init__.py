@@ -5,7 +5,7 @@ from bomi.space.conditions import Conditions
 from bomi.space.linear import Linear
 from bomi.space.nonzero import NonZero
 from bomi.space.numbers import Array
-from bomi.space.options import MAYBE, SEVERAL, UNKNOWN
+from bomi.space.options import MAYBE, SEVERAL, UNKNOWN, ZERO
 from bomi.space.parameters import Measured, Parameter
 from bomi.space.product import Product
 from bomi.space.quantities import Integer, Real
@@ -20,6 +20,7 @@ __all__ = [
     "SEVERAL",
     "TAKEN",
     "UNKNOWN",
+    "ZERO",
     "Array",
     "Categorical",
     "Conditions",

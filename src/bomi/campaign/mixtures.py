@@ -1,0 +1,127 @@
+"""Parameters that add up to the same in every row, as the parts of a mixture do.
+
+A suggestion that does not keep such a sum cannot be made. Typed numbers are rounded, so a sum may be slightly off in
+some rows. In such a table a blank often means that there was none of it: then the others make up the whole without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bomi.campaign.experiments import check
+from bomi.campaign.ranges import parameter_for
+from bomi.campaign.roles import Column
+from bomi.campaign.sheet import Sheet
+from bomi.campaign.toml import Campaign
+from bomi.data.observations import Row
+from bomi.errors import BomiError
+from bomi.space import ZERO, Linear, Parameter, Space, cells
+
+FloatArray = NDArray[np.float64]
+FEWEST = 4  # different settings, and more than there are parts
+LOOKED_AT = 1000  # rows
+EXACTLY, ABOUT = 1e-9, 0.02  # of the total: what floating-point numbers add to it, and rounding
+WIDE = 4.0  # times what rounding adds: so much do the sums of unrelated parts differ at least
+
+
+class Mixture(NamedTuple):
+    """Parts with a fixed sum, and those of them of which a blank means none."""
+
+    parts: tuple[str, ...]
+    total: float
+    none: tuple[str, ...] = ()
+
+    @property
+    def constraint(self) -> Linear:
+        """Their sum is what it is."""
+        return Linear(dict.fromkeys(self.parts, 1.0), equals=self.total)
+
+    def __str__(self) -> str:
+        whole = f"{listed(self.parts)} add up to {cells.number_text(self.total)}"
+        return f"{whole} if a blank of {listed(self.none)} means 0" if self.none else whole
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them: 'a', 'b' and 'c'."""
+    *others, last = map(repr, names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def mixtures(parameters: Mapping[str, Parameter], rows: Sequence[Row]) -> list[Mixture]:
+    """The numeric parameters of one unit, side by side, that have a fixed sum: the fewest that do.
+
+    Sums that are the same to the last digit come first, so that a part of which there is little is not left out.
+    """
+    by_unit: dict[str, list[str]] = {}
+    for name, parameter in parameters.items():
+        if parameter.kind in ("real", "integer") and not parameter.measured:
+            by_unit.setdefault(parameter.unit or "", []).append(name)
+    return [found for names in by_unit.values() if len(names) > 1 for found in _of_one_unit(names, rows[:LOOKED_AT])]
+
+
+def with_sums(campaign: Campaign, sheet: Sheet, columns: Mapping[str, Column]) -> tuple[Campaign, list[str]]:
+    """The campaign with a fixed sum for each mixture, whose blanks may mean none; and what to say of it."""
+    head = replace(sheet, rows=sheet.rows[:LOOKED_AT], numbers=sheet.numbers[:LOOKED_AT])
+    parameters = dict(campaign.space.parameters)
+    try:
+        found = mixtures(parameters, check(head, campaign).rows)
+        for name in (name for mixture in found for name in mixture.none):
+            made, _ = parameter_for(replace(columns[name], numbers=(*columns[name].numbers, 0.0)))
+            parameters[name] = replace(made, blank=ZERO)
+        space = Space(parameters, constraints=[mixture.constraint for mixture in found])
+    except BomiError:  # `check` says what is wrong
+        return campaign, []
+    return replace(campaign, space=space), [f"{mixture}; suggestions will too" for mixture in found]
+
+
+def _of_one_unit(names: Sequence[str], rows: Sequence[Row]) -> Iterator[Mixture]:
+    table = np.array([[_number(row, name) for name in names] for row in rows], dtype=float).reshape(-1, len(names))
+    taken: set[int] = set()
+    for rounded in (False, True):
+        for count in range(2, len(names) + 1):
+            for run in (range(first, first + count) for first in range(len(names) - count + 1)):
+                found = None if taken & {*run} else _mixture([names[i] for i in run], table[:, run], rounded)
+                if found:
+                    taken.update(run)
+                    yield found
+
+
+def _number(row: Row, name: str) -> float | None:
+    """What a row has of a part: None where nobody knows, or only about."""
+    cell = row.recorded[name]
+    return float(cell) if isinstance(cell, int | float) else None
+
+
+def _mixture(names: Sequence[str], parts: FloatArray, rounded: bool) -> Mixture | None:
+    """The mixture of these parts, if their sum is the same in every row that has all of them; or in every row if a
+    blank is none, where few rows have all. With `rounded`, in most rows, and nearly in the others.  (n, k)"""
+    blank = np.isnan(parts)
+    complete, some = ~blank.any(-1), ~blank.all(-1)
+    filled = np.nan_to_num(parts)
+    told = next((rows for rows in (complete, some) if _differ(filled[rows], max(FEWEST, len(names) + 1))), None)
+    if told is None or (filled < 0).any() or not (np.ptp(filled[told], 0) > 0).all():
+        return None
+    sums = filled.sum(-1)
+    total = float(f"{np.median(sums[told]):.9g}")
+    close = (ABOUT if rounded else EXACTLY) * total
+    if rounded and (
+        np.mean(abs(sums[told] - total) <= EXACTLY * total) <= 0.5 or np.sqrt(filled[told].var(0).sum()) < WIDE * close
+    ):
+        return None
+    whole = abs(sums - total) <= close
+    if not whole[told].all() or total <= 0:
+        return None
+    gappy = some & ~complete
+    none = [i for i in range(len(names)) if blank[some, i].any()]
+    none = none if gappy.sum() >= FEWEST and whole[gappy].all() else []
+    return Mixture(tuple(names), total, tuple(names[i] for i in none))
+
+
+def _differ(parts: FloatArray, fewest: int) -> bool:
+    """Whether there are enough different settings."""
+    return len(np.unique(parts, axis=0)) >= fewest
