@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import bomi
-from bomi.cli import benchmarks, equipment, groups, judging, learning, measured, showing, tables
+from bomi.cli import benchmarks, judging, learning, showing, tables, unset
 from bomi.cli.console import Commands
 
 app = typer.Typer(
@@ -29,9 +29,9 @@ app.command(epilog="Example: bomi predict lab.csv temperature=180 time=6")(learn
 app.command(epilog="Example: bomi withdraw lab.csv H41 H42")(tables.withdraw)
 app.command(epilog="Example: bomi gaps lab.csv")(learning.gaps)
 app.command(epilog="Example: bomi best lab.csv --format json")(learning.best)
-app.command(epilog="Example: bomi equipment lab.csv -o equipment.png")(equipment.equipment)
-app.command(epilog="Example: bomi groups lab.csv -o groups.png")(groups.groups)
-app.command(epilog="Example: bomi measured lab.csv humidity -o humidity.png")(measured.measured)
+app.command(epilog="Example: bomi equipment lab.csv -o equipment.png")(unset.equipment)
+app.command(epilog="Example: bomi groups lab.csv -o groups.png")(unset.groups)
+app.command(epilog="Example: bomi measured lab.csv humidity -o humidity.png")(unset.measured)
 app.command(epilog="Example: bomi trust lab.csv")(judging.trust)
 app.command(epilog="Example: bomi prospects lab.csv")(judging.prospects)
 app.command(epilog="Example: bomi plot lab.csv -o figures")(judging.plot)
