@@ -121,7 +121,7 @@ def test_too_narrow_intervals_are_told():
     y = np.arange(10.0)
     found = Validation("y", "MPa", tuple(range(10)), y, y + 0.5, y + 0.4, y + 0.6, 0.97)
     assert found.sentence == (
-        "the model explains 97% of what varies in y; errors of about 0.5 MPa; 0 of 10 within their 90 % interval; "
+        "the model explains 97 % of what varies in y; errors of about 0.5 MPa; 0 of 10 within their 90 % interval; "
         "its intervals are too narrow"
     )
 

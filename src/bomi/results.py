@@ -135,6 +135,15 @@ def capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def percent(share: float) -> str:
+    """A share in words.
+
+    >>> percent(0.688)
+    '69 %'
+    """
+    return f"{100 * share:.0f} %"
+
+
 def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], note: str = "") -> str:
     """A small table for a notebook."""
     cell = "style='text-align: left'"
@@ -169,7 +178,9 @@ class Best:
         """That the best few cannot be told apart, where that is so; `labels` name the rows."""
         if not self.rivals:
             return ""
-        each = [f"{chance:.0%} for {f'row {row}' if labels is None else labels[row]}" for row, chance in self.rivals]
+        each = [
+            f"{percent(chance)} for {f'row {row}' if labels is None else labels[row]}" for row, chance in self.rivals
+        ]
         several = len(each) > 1
         told = f"{', '.join(each[:-1])} and {each[-1]}" if several else each[0]
         return (
@@ -346,7 +357,7 @@ class Validation:
             )
         error = f"{self.error:.2g}" if self.error < 100 else f"{self.error:.0f}"
         narrow = "; its intervals are too narrow" if self.inside < NARROW * count else ""
-        share = "nearly all" if self.explained > 0.995 else f"{self.explained:.0%}"
+        share = "nearly all" if self.explained > 0.995 else percent(self.explained)
         return (
             f"the model explains {share} of what varies in {self.outcome}; errors of about "
             f"{' '.join([error, self.unit]).strip()}; {self.inside} of {count} within their 90 % interval{narrow}"

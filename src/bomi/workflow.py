@@ -31,7 +31,7 @@ from bomi.errors import BomiError, MethodError, TableError
 from bomi.impute.summary import meanings
 from bomi.names import DEFAULT
 from bomi.optimizer import Optimizer
-from bomi.results import Best, Front, Prediction, Prospects, Suggestion, Validation
+from bomi.results import Best, Front, Prediction, Prospects, Suggestion, Validation, percent
 from bomi.space import Array, cells
 from bomi.space.cells import Cell, Known
 
@@ -221,9 +221,9 @@ def look(loaded: LoadedTable, setting: Mapping[str, Known], given: Mapping[str, 
     for objective in loaded.campaign.objectives:
         why = optimizer.explain(setting, objective.name, given=given)
         reasons = [near]
-        reasons.append(f"{insight.chance_of(optimizer)} is {why.chance:.0%}")
+        reasons.append(f"{insight.chance_of(optimizer)} is {percent(why.chance)}")
         if any(row.failed for row in loaded.experiments.rows):
-            reasons.append(f"its probability of success is {optimizer.success(setting):.0%}")
+            reasons.append(f"its probability of success is {percent(optimizer.success(setting))}")
         unit = f" {objective.unit}" if objective.unit else ""
         moves = [f"{named[row]} ({move:+.2g}{unit})" for row, move in why.rows[:STRONGEST]]
         reasons.append(f"the rows that move it most are {', '.join(moves)}")

@@ -26,7 +26,7 @@ def test_one_parameter_has_its_progress(lab, served, tab):
     (lab.parent / "campaign.toml").write_text(ONE, encoding="utf-8")
     page = tab(served(lab).at("progress"), "Progress")
     page.get_by_role("heading", name="Which parameters matter").wait_for(timeout=SLOW)
-    page.get_by_text("100%").first.wait_for()
+    page.get_by_text("100 %").first.wait_for()
 
 
 def test_a_broken_set_up_and_a_missing_table_say_so_everywhere(lab, served, tab):

@@ -12,7 +12,7 @@ from bomi.data.objectives import wanted
 from bomi.data.observations import Row
 from bomi.impute.table import LARGE
 from bomi.optimizer import Optimizer
-from bomi.results import Best, Front, Predicted, Prediction, Suggestion
+from bomi.results import Best, Front, Predicted, Prediction, Suggestion, percent
 from bomi.space import Array, Integer, Parameter, Real, Space, cells
 from bomi.space.cells import Known
 
@@ -206,9 +206,9 @@ def why(
         kind, reason = "exploit and explore", f"expected to be among {among}, and still uncertain"
     else:
         kind, reason = "exploit", f"expected to be among {among}, and fairly certain"
-    reason += f"; {chance_of(optimizer)} is {optimizer.chances([suggestion])[0]:.0%}"
+    reason += f"; {chance_of(optimizer)} is {percent(optimizer.chances([suggestion])[0])}"
     if len(goals) < len(optimizer.objectives) or any(row.failed for row in optimizer.observations.tried):
-        reason += f"; its probability of success is {optimizer.success([suggestion])[0]:.0%}"
+        reason += f"; its probability of success is {percent(optimizer.success([suggestion])[0])}"
     return Why(kind, f"{reason}; {distance(optimizer, suggestion, labels)}")
 
 
@@ -293,7 +293,7 @@ def distance(optimizer: Optimizer, setting: Mapping[str, Known], labels: Sequenc
     if optimizer.space.parameters[neighbor.parameter].kind == "categorical":
         other = optimizer.observations.rows[neighbor.row].recorded[neighbor.parameter]
         return f"the nearest known row, {label}, has another {neighbor.parameter} ({cells.text(other)})"
-    return f"the nearest known row, {label}, is {neighbor.share:.0%} of the range away in {neighbor.parameter}"
+    return f"the nearest known row, {label}, is {percent(neighbor.share)} of the range away in {neighbor.parameter}"
 
 
 def _span(space: Space, name: str) -> float:

@@ -27,7 +27,7 @@ from bomi.analysis.drawing import (
 )
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
-from bomi.results import STOP
+from bomi.results import STOP, percent
 from bomi.space import Array, Categorical, Ordinal, Parameter, cells
 from bomi.space.cells import Cell, Known
 from bomi.space.units import with_unit
@@ -85,10 +85,10 @@ def importance(
     beside = np.abs(np.array([(one.low, one.high) for one in found]).T - totals)
     axes.errorbar(totals, places, xerr=beside, fmt="none", ecolor=INK, elinewidth=1.1, capsize=3, label="90 % interval")
     for place, one in zip(places, found, strict=True):
-        axes.text(1.03, place, f"{one.total:.0%}, {one.verdict}", va="center", fontsize=9)
+        axes.text(1.03, place, f"{percent(one.total)}, {one.verdict}", va="center", fontsize=9)
     axes.set_yticks(places, [one.parameter for one in found])
     axes.set_xlim(0, 1)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.xaxis.set_major_formatter(lambda value, _: percent(value))
     axes.set_xlabel(f"share of the variation of {name} over the whole space")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -112,7 +112,7 @@ def interactions(optimizer: Optimizer, *, outcome: str | None = None) -> Figure:
     for row, column in zip(*np.tril_indices(len(names) - 1), strict=True):
         share = shares[row + 1, column]
         ink = "white" if share > 0.6 * shown.get_clim()[1] else INK
-        axes.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=8, color=ink)
+        axes.text(column, row, percent(share), ha="center", va="center", fontsize=8, color=ink)
     axes.set_xticks(range(len(names) - 1), names[:-1], rotation=90)
     axes.set_yticks(range(len(names) - 1), names[1:])
     axes.tick_params(length=0)

@@ -12,6 +12,7 @@ from bomi.answers.recommend import EXPECTED, NOMINAL, recommended
 from bomi.knowledge import Knowledge
 from bomi.learning import Fit
 from bomi.model.execution import Execution, Pairs, pairs_of
+from bomi.results import percent
 from bomi.search.choices import Choices
 from bomi.space import Array, Categorical, Ordinal, Parameter
 from bomi.space.cells import Known
@@ -59,9 +60,9 @@ def _sentence(fit: Fit, line: Mapping[Any, Any], unit: str) -> str:
     """A line of the table as a sentence; nothing of a parameter that never strays. unit: of the worth"""
     if not line["strayed"] > 0:
         return ""
-    said = f"{line['parameter']} strays in {line['strayed']:.0%} of {line['asked']} requests"
+    said = f"{line['parameter']} strays in {percent(line['strayed'])} of {line['asked']} requests"
     if isinstance(line["instead"], Mapping):
-        said += f": {', '.join(f'{swap} {share:.0%}' for swap, share in line['instead'].items())}"
+        said += f": {', '.join(f'{swap} {percent(share)}' for swap, share in line['instead'].items())}"
     else:
         ends = f"{line['5 %']:+.2g} to {line['95 %']:+.2g} {fit.table.space.parameters[line['parameter']].unit}".strip()
         said += f", by {ends}"

@@ -13,7 +13,7 @@ import typer
 
 from bomi.cli.console import console, visible
 from bomi.cli.options import Format, kind_of
-from bomi.results import AnyPrediction, missing, plain, rounded
+from bomi.results import AnyPrediction, missing, percent, plain, rounded
 from bomi.space import cells
 
 if TYPE_CHECKING:
@@ -86,7 +86,10 @@ def with_shares(record: Mapping[str, Any]) -> dict[str, Any]:
     """A gap with its probabilities as one text, the likeliest value first."""
     shares = record["probabilities"] if isinstance(record["probabilities"], Mapping) else {}
     likely = sorted((item for item in shares.items() if item[1] > 0), key=lambda item: -item[1])
-    return {**record, "probabilities": ", ".join(f"{cells.text(value)} {share:.0%}" for value, share in likely) or None}
+    return {
+        **record,
+        "probabilities": ", ".join(f"{cells.text(value)} {percent(share)}" for value, share in likely) or None,
+    }
 
 
 def _text(value: object) -> str:

@@ -12,7 +12,7 @@ from bomi.cli.console import say, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table, figure_option
 from bomi.cli.printing import records_of, save_figure, show
 from bomi.errors import BomiError
-from bomi.results import missing
+from bomi.results import missing, percent
 
 
 def equipment(
@@ -54,7 +54,7 @@ def _document(swaps: object) -> Mapping[str, float] | None:
 def _swaps(swaps: object) -> str | None:
     """Swapped categories as one text, the commonest first."""
     each = _document(swaps) or {}
-    return ", ".join(f"{name} {share:.0%}" for name, share in each.items()) or None
+    return ", ".join(f"{name} {percent(share)}" for name, share in each.items()) or None
 
 
 def groups(
