@@ -43,6 +43,7 @@ def only(tab, parameter):
 def go(tab, view):
     tab.get_by_role("tab", name=view, exact=True).click()
     tab.get_by_role("heading", name=view, level=1, exact=True).wait_for()
+    tab.wait_for_url(f"**view={view.lower().replace('-', '')}*")  # which a reload and the back button go by
 
 
 def idle(tab):

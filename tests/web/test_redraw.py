@@ -169,3 +169,82 @@ def test_what_is_saved_is_not_held_any_more(lab):
     assert dropped[1:] == [{"setup/form/parameters/0/unit": "mm"}]
     desk.write_down()
     assert dropped[2:] == [{"gap/H03/temperature": "16"}]
+
+
+@pytest.mark.parametrize("way", ["back", "turned", "tab"])
+def test_a_cell_that_is_left_open_is_entered_wherever_one_goes(lab, served, tab, way):
+    page = tab(served(lab).at("home"), "Home")
+    go(page, "Data")
+    cell(page, 3, 7).dblclick()
+    cell(page, 3, 7).locator("input").fill("Dora")
+    if way == "back":
+        page.go_back()
+    elif way == "turned":  # into a phone
+        page.set_viewport_size({"width": 390, "height": 800})
+    else:
+        page.get_by_role("tab", name="Home", exact=True).click()
+    wait_kept(page, kept_path(lab), '"text": "Dora"')
+    page.get_by_text("1 change of the table not saved yet" if way != "turned" else "Dora").wait_for()
+    page.set_viewport_size({"width": 1280, "height": 860})
+
+
+def test_what_is_searched_for_stays_when_columns_come(lab, served, tab):
+    page = tab(served(lab).address)
+    search = page.get_by_label("Search the table")
+    search.fill("H0")
+    get_a_column(lab)
+    page.get_by_role("columnheader", name="extra").wait_for()
+    page.keyboard.type("7")
+    page.wait_for_function("document.querySelectorAll('.ag-center-cols-container .ag-row').length === 1")
+    assert search.input_value() == "H07"
+
+
+def test_enter_counts_though_its_card_was_drawn_anew_meanwhile(lab, served, slow_tab):
+    page, wire = slow_tab
+    page.goto(served(lab).at("gaps"))
+    only(page, "temperature")
+    field = page.get_by_label("temperature of row 4, looked up or measured again")
+    field.fill("16")
+    wait_kept(page, kept_path(lab), '"16"')
+    wire.hold("in")
+    change(lab, lambda lines: lines.append("H41,2023-09-01,170,3,15,oil,300,Zed,"))
+    page.wait_for_timeout(2500)  # the server has another card by now
+    page.keyboard.type("5")
+    page.keyboard.press("Enter")
+    wire.release("in")
+    told(page, "is 165 now")
+    assert {row["id"]: row["temperature"] for row in rows(lab)}["H03"] == "165"
+
+
+def test_what_is_typed_goes_on_while_the_table_is_away_or_has_problems(lab, served, tab):
+    page = tab(served(lab).at("suggest"), "Suggest")
+    page.get_by_text("What if I run my own?").click()
+    page.get_by_label("time, [0.5, 100]").click()
+    page.keyboard.type("1")
+    aside = lab.with_name("aside")
+    lab.rename(aside)
+    page.get_by_role("heading", name="heat-treatment.csv is no longer there").wait_for()
+    page.keyboard.type("2")
+    aside.rename(lab)
+    page.get_by_role("heading", name="heat-treatment.csv is no longer there").wait_for(state="detached")
+    change(lab, lambda lines: lines.append("H41,2023-09-01,hot,3,15,oil,300,Zed,"))
+    page.get_by_role("heading", name="The table has problems").wait_for()
+    page.keyboard.type(".5")
+    wait_kept(page, kept_path(lab), '"own/time": "12.5"')
+    assert page.get_by_label("time, [0.5, 100]").input_value() == "12.5"
+
+
+def test_a_phone_types_into_its_row_wherever_that_is_and_escape_loses_nothing(lab, served, tab):
+    page = tab(served(lab).address)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.get_by_role("region", name="Row 8", exact=True).get_by_role("button", name="Edit").click()
+    page.get_by_label("operator").fill("Zoe")
+    come_before(lab)
+    told(page, "The files were changed outside")
+    page.get_by_label("note").fill("hey")
+    page.keyboard.press("Escape")
+    page.get_by_role("region", name="Row 9", exact=True).get_by_text("hey").wait_for()
+    button(page, "Save 2 changes").click()
+    told(page, "Saved; the version before")
+    assert [(row["id"], row["note"]) for row in rows(lab) if row["operator"] == "Zoe"] == [("H07", "hey")]
+    page.set_viewport_size({"width": 1280, "height": 860})

@@ -122,7 +122,7 @@ def test_a_setting_of_one_s_own_is_predicted_and_added(lab, served, tab):
 
 def test_home_tells_whether_to_trust_it_whether_to_go_on_and_makes_the_report(lab, served, tab):
     page = tab(served(lab).at("home"), "Home")
-    page.get_by_text("The model explains 73% of what varies in strength").wait_for(timeout=SLOW)
+    page.get_by_text("The model explains 73 % of what varies in strength").wait_for(timeout=SLOW)
     page.get_by_text("the next experiment is expected to gain").wait_for(timeout=SLOW)
     button(page, "Make the report").click()
     with page.expect_download(timeout=SLOW) as download:

@@ -240,6 +240,7 @@ class Session:
         self.stage: Any = None  # the element that dialogs belong to
         self.stopped: Asking | None = None  # what this tab no longer waits for
         self.got: dict[str, Any] = {}  # what its browser sent last of each field
+        self.enter: dict[str, Callable[[str], None]] = {}  # what Enter does in each field, given its text
         self._unsafe: dict[str, Any] = {}
         desk.sessions.add(self)
 

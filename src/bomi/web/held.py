@@ -16,8 +16,8 @@ MOST = 10_000  # entries; a person types far less between two connections
 
 
 def take(session: Session, found: Sequence[object]) -> bool:
-    """Take in what a browser held; returns whether anything was new."""
-    desk, before = session.desk, (session.desk.draft.changes, dict(session.desk.texts))
+    """Take in what a browser held; returns whether a field that is no cell has another text now."""
+    desk, before = session.desk, dict(session.desk.texts)
     for entry in found[:MOST]:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("key"), str):
             continue
@@ -32,7 +32,15 @@ def take(session: Session, found: Sequence[object]) -> bool:
             desk.keep(key, value)
         elif key.startswith("setup/") and isinstance(value, str):
             _set_up(session, key, value)
-    return before != (desk.draft.changes, desk.texts)
+    return before != desk.texts
+
+
+def take_cells(session: Session, told: Any) -> None:
+    """Cells that were typed or pasted while the table was shown, and came once it was not any more."""
+    changes, extra = (told.get(name, []) if isinstance(told, Mapping) else [] for name in ("changes", "extra"))
+    take(session, [{"key": f"cell/{one.get('number')}/{one.get('column')}", "value": one} for one in changes])
+    for row in extra:
+        session.desk.change(session.draft.with_row({str(name): str(text) for name, text in row.items()}))
 
 
 def _type(session: Session, value: Mapping[str, Any]) -> None:

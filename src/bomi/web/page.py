@@ -84,11 +84,13 @@ class Tab:
         def of_view(name: str) -> Callable[[events.GenericEventArguments], None]:
             return lambda event: getattr(self.view, name)(event.args) if self.view else None
 
-        for event, method in (("cells", "cells"), ("undo", "undo"), ("redo", "redo"), ("remove", "remove")):
-            ui.on(f"bomi-{event}", of_view(method))
+        for method in ("undo", "redo", "remove"):
+            ui.on(f"bomi-{method}", of_view(method))
+        ui.on("bomi-cells", self.cells)
         ui.on("bomi-save", lambda: self.view.save() if self.view else None)
         ui.on("bomi-view", lambda event: self.go(str(event.args)))
         ui.on("bomi-held", self.take_back)
+        ui.on("bomi-enter", self.enter)
         ui.on("bomi-small", lambda event: self.fit(bool(event.args)))
 
     def fit(self, small: bool) -> None:
@@ -98,11 +100,27 @@ class Tab:
             if self.tabs.value == "data":
                 self.show("data")
 
+    def cells(self, event: events.GenericEventArguments) -> None:
+        """Cells were typed or pasted; the view may be another one by now."""
+        if isinstance(self.view, DataView) and self.view.grid is not None:
+            self.view.cells(event.args)
+        else:
+            held.take_cells(self.session, event.args)
+
+    def enter(self, event: events.GenericEventArguments) -> None:
+        """Enter was pressed in a field that keeps what is typed."""
+        key, text = (event.args.get(name) if isinstance(event.args, dict) else None for name in ("key", "text"))
+        if isinstance(text, str) and (action := self.session.enter.get(str(key))):
+            action(text)
+
     def take_back(self, event: events.GenericEventArguments) -> None:
         """The browser still holds what did not reach us before the connection was lost."""
         found = event.args if isinstance(event.args, list) else []
-        if held.take(self.session, found) and self.view is not None:
+        before = self.session.draft.changes
+        other = held.take(self.session, found)
+        if other and self.view is not None:
             self.show(str(self.tabs.value))
+        if other or before != self.session.draft.changes:
             self.say("What you typed before is here again.")
 
     def show(self, name: str) -> None:

@@ -179,7 +179,12 @@ def count(number: int, word: str) -> str:
 
 def number(value: float | None, digits: int = 4) -> str:
     """A number that people read."""
-    return "–" if value is None else f"{float(f'{value:.{digits}g}'):,.10g}".replace(",", "\u2009")
+    return "–" if value is None else minus(f"{float(f'{value:.{digits}g}'):,.10g}".replace(",", "\u2009"))
+
+
+def minus(text: str) -> str:
+    """A number with a minus sign, as it is printed."""
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def shown(value: Cell, parameter: Parameter | None = None) -> str:
@@ -193,7 +198,7 @@ def expected(campaign: Campaign, predicted: Any) -> list[tuple[str, str]]:
     """What is expected of each outcome, in words: its name, and mean ± sd with its unit."""
     by_name = predicted if isinstance(predicted, Mapping) else {campaign.objective: predicted}
     return [
-        (one.name, with_unit(rounded(found), one.unit))
+        (one.name, with_unit(minus(rounded(found)), one.unit))
         for one in campaign.objectives
         if (found := by_name.get(one.name)) is not None
     ]

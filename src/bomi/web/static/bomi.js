@@ -45,6 +45,10 @@ window.bomi = (() => {
     true,
   );
 
+  document.addEventListener("keydown", ({ key, target }) => {
+    if (key === "Enter" && target.dataset?.keep) emitEvent("bomi-enter", { key: target.dataset.keep, text: target.value });
+  });
+
   // --- a view that is drawn anew while somebody types ---
   // The field that takes the place of another says what has come in from this browser (data-got). If more was typed
   // since, it gets that, and the server is told again. Where the cursor was, it is again.

@@ -6,7 +6,6 @@ window.bomiGrid = (() => {
   let dragging = false;
   let editing = false; // before the key that was pressed last
   let waiting = []; // what changed in the table while a cell is typed into
-  let spot = null; // where the keys go, and what was typed there so far
 
   const columns = () => api.getAllDisplayedColumns().filter((column) => /^c\d+$/.test(column.getColId()));
   const place = (column) => columns().findIndex((one) => one.getColId() === column.getColId());
@@ -68,20 +67,23 @@ window.bomiGrid = (() => {
     send([told(params.node, field, params.oldValue ?? "", text)]);
   };
   // While a cell is being typed into, what stands in it so far is held as if it had been entered.
-  const typing = (event) => {
-    const editing = api.getEditingCells()[0];
-    const node = editing && api.getDisplayedRowAtIndex(editing.rowIndex);
-    if (!node || !event.target.closest(".ag-cell-edit-wrapper, .ag-cell-editor")) return;
-    const field = editing.column.getColId();
-    const one = told(node, field, node.data[field] ?? "", event.target.value);
-    bomi.hold(`cell/${one.number}/${one.column}`, one);
-    if (spot) spot.typed = one.text;
+  let unsent = null; // its key
+  const edited = () => {
+    const here = api && !api.isDestroyed() && api.getEditingCells()[0], node = here && api.getDisplayedRowAtIndex(here.rowIndex);
+    return node ? { node, field: here.column.getColId() } : null;
   };
-  const began = (params) => {
-    spot = { api, node: params.node, columns: names(), name: params.colDef.context, typed: params.value ?? "" };
+  const open = () => {
+    const here = edited();
+    return here && `cell/${here.node.data.number}/${api.getColumn(here.field).getColDef().context}`;
+  };
+  const typing = (event) => {
+    const here = edited();
+    if (!here || !event.target.closest(".ag-cell-edit-wrapper, .ag-cell-editor")) return;
+    const { node, field } = here;
+    bomi.hold((unsent = open()), told(node, field, node.data[field] ?? "", event.target.value));
   };
   const left = (params) => {
-    if (spot) spot.typed = null;
+    unsent = null;
     setTimeout(catchUp, 0);
     if (params.valueChanged) return;
     const name = params.colDef.context;
@@ -95,35 +97,15 @@ window.bomiGrid = (() => {
     catchUp();
   };
   const catchUp = () => {
-    if (api && !api.isDestroyed() && api.getEditingCells().length) return;
+    if (edited()) return;
     const now = waiting;
     waiting = [];
     for (const one of now) one();
   };
-  // A grid with other columns takes the place of this one: what was typed so far, and the keys, go on in it.
-  const goOn = () => {
-    if (!spot || spot.api === api) return;
-    const { node: old, columns: then, name, typed } = spot, row = seen(old.data, then), same = [];
-    spot = null;
-    api.forEachNodeAfterFilterAndSort((node) => {
-      const now = seen(node.data, names());
-      if (Object.keys(row).every((one) => one === name || !(one in now) || now[one] === row[one])) same.push(node);
-    });
-    const node = same.find((one) => one.data.number === old.data.number) ?? same[0];
-    const column = api.getColumns().find((one) => one.getColDef().context === name);
-    if (node && column) {
-      api.ensureNodeVisible(node);
-      api.setFocusedCell(node.rowIndex, column);
-      if (typed === null) return;
-      api.startEditingCell({ rowIndex: node.rowIndex, colKey: column });
-      const input = document.activeElement;
-      input.value = typed;
-      input.dispatchEvent(new Event("input", { bubbles: true }));
-      input.setSelectionRange(typed.length, typed.length);
-    } else if (typed !== null) {
-      const key = `cell/${old.data.number}/${name}`, value = bomi.held()[key];
-      if (value) emitEvent("bomi-held", [{ key, value }]);
-    }
+  // A grid that is taken away with a cell open, for another view or a phone's cards: what was typed is entered.
+  const gone = (params) => {
+    const value = params.api === api && bomi.held()[unsent];
+    if (value) emitEvent("bomi-cells", { changes: [value], extra: [] });
   };
 
   // --- copy, paste, fill, clear ---
@@ -233,8 +215,6 @@ window.bomiGrid = (() => {
     else if (control && key === "y") does(() => emitEvent("bomi-redo"));
   };
   const focused = (params) => {
-    const node = params.column && api.getDisplayedRowAtIndex(params.rowIndex);
-    if (node) spot = { api, node, columns: names(), name: params.column.getColDef?.().context, typed: null };
     if (dragging || !params.column || (from && params.rowIndex === from.row && place(params.column) === from.column)) return;
     if (from) mark(null, null);
   };
@@ -248,11 +228,6 @@ window.bomiGrid = (() => {
     from = to = null;
     const box = document.querySelector(".grid");
     box.addEventListener("input", typing, true);
-    box.addEventListener("focusout", () =>
-      setTimeout(() => {
-        if (box.isConnected && !box.contains(document.activeElement)) spot = null; // left, and not taken away
-      }, 0),
-    );
     box.addEventListener("copy", (event) => {
       const text = api.getEditingCells().length ? null : texts();
       if (text === null) return;
@@ -294,7 +269,6 @@ window.bomiGrid = (() => {
     return isNaN(x) || isNaN(y) ? isNaN(x) - isNaN(y) || String(a).localeCompare(String(b)) : x - y;
   };
   // Columns as wide as their content; if that leaves room at the right, they share it.
-  const drawn = (params) => (fit(params), setTimeout(goOn, 0));
   const fit = (params) => setTimeout(() => {
     if (params.api.isDestroyed()) return;
     const shown = params.api.getAllDisplayedColumns(), free = shown.filter((c) => !c.getPinned());
@@ -312,6 +286,5 @@ window.bomiGrid = (() => {
     api.setFocusedCell(node.rowIndex, field);
   };
   const finish = () => api && !api.isDestroyed() && api.stopEditing();
-  const open = () => (spot && spot.typed !== null ? `cell/${spot.node.data.number}/${spot.name}` : null); // the cell that is typed into
-  return { open, ready, run, began, typed, left, ours, pressed, focused, marked, byNumber, drawn, find, finish };
+  return { open, ready, run, typed, left, gone, ours, pressed, focused, marked, byNumber, fit, find, finish };
 })();

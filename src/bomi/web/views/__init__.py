@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bomi.web import theme
 from bomi.web.desk import Session
+from bomi.web.views.waiting import needs
 
 
 class View:
     """What can be shown below the bar."""
 
     ready = False  # whether there is a table to show, and more than a line that says what is missing
+    above: Any = None  # where that line is
 
     def __init__(self, session: Session, go: Callable[[str], None]) -> None:
         self.session = session
@@ -23,11 +26,15 @@ class View:
     def update(self) -> None:
         """Show what changed in the session."""
 
+    def prepared(self, *, outcomes: int = 0) -> bool:
+        """Whether the files can be learned from; if not, says what is missing. What is shown below stays as it is."""
+        self.above = self.above or theme.block("stack")
+        self.above.clear()
+        with self.above:
+            return needs(self.session, self.go, outcomes=outcomes)
+
     def save(self) -> None:
         """Ctrl+S."""
-
-    def cells(self, told: Any) -> None:
-        """Cells were typed or pasted."""
 
     def undo(self, told: Any = None) -> None:
         """One step back."""

@@ -11,7 +11,6 @@ from bomi.campaign import summarize
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.snapshot import Snapshot
 from bomi.errors import BomiError
-from bomi.space import RESERVED
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
@@ -43,18 +42,18 @@ class DataView(View):
 
     def build(self) -> None:
         """Draw the view."""
-        snapshot = self.session.snapshot
-        self._shown = snapshot
+        self._shown = snapshot = self.session.snapshot
+        self.editable = self.session.draft.base.editable
         with theme.block("line between"):
             with theme.block("stack tight title"):
                 theme.heading("Data", 1)
                 self.summary = ui.label().classes("lead").props("role=status")
             with theme.block("line"):
-                if snapshot.sheet is not None:
+                if self.has_table:
                     self.saving()
                 self.more()
         self.banner = ui.element("div").classes("stack")
-        if snapshot.sheet is None:
+        if not self.has_table:
             self.summary.text = snapshot.table.name
             with self.banner:
                 missing(self.session)
@@ -74,6 +73,11 @@ class DataView(View):
             if key is not None:
                 self.grid.find(key, column, after=600)
 
+    @property
+    def has_table(self) -> bool:
+        """Whether there is a table to type into; one that vanished stays, with what was typed."""
+        return self.session.draft.base.sheet is not None
+
     def saving(self) -> None:
         """The buttons that change the table."""
         self.save_button = theme.button("Save", self.save, icon="save", primary=True)
@@ -81,7 +85,7 @@ class DataView(View):
         self.undo_button = theme.round_button("undo", "Undo", self.undo)
         self.redo_button = theme.round_button("redo", "Do again", self.redo)
         self.add_button = theme.button("Add row", self.add_row, icon="add")
-        if not self.session.snapshot.editable:
+        if not self.editable:
             for button in (self.undo_button, self.redo_button, self.add_button):
                 button.set_visibility(False)
 
@@ -99,8 +103,9 @@ class DataView(View):
                 theme.key(kind, text)
             ui.element("div").classes("grow")
             self.selected = SelectedRows(self.session)
-            if not self.session.small and any(name.startswith(RESERVED) for name in self.session.draft.sheet.header):
-                ui.switch("what was asked", on_change=lambda event: self.fold(not event.value)).classes("small")
+            self.asked = ui.switch("what was asked", on_change=lambda event: self.fold(not event.value)).classes(
+                "small"
+            )
             search = ui.input(placeholder="Search", on_change=lambda event: self.search(str(event.value or "")))
             search.props('outlined dense clearable debounce=200 aria-label="Search the table"').style("width: 170px")
             with search.add_slot("prepend"):
@@ -119,26 +124,21 @@ class DataView(View):
 
     def update(self) -> None:
         """Show what changed."""
-        snapshot = self.session.snapshot
-        if self.cards is not None and snapshot.sheet is not None:
-            self.cards.update()
-            self.tell()
-            return
-        if self.grid is None or snapshot.sheet is None or self.grid.outdated:
+        snapshot, shown = self.session.snapshot, self.grid or self.cards
+        if shown is None or not self.has_table or self.editable != self.session.draft.base.editable:
             self.go("data")
             return
         if self._shown is not snapshot:
             self.selected.clear()  # somebody else was at it: what is to be removed is looked at again
         self._shown = snapshot
-        self.grid.update()
+        shown.update()
         self.tell()
 
     # --- typing ----------------------------------------------------------------------------------------------------
 
     def cells(self, told: Any) -> None:
-        """Cells were typed or pasted."""
-        if self.grid is None:
-            return
+        """Cells of the grid were typed or pasted."""
+        assert self.grid is not None
         changes = told.get("changes", []) if isinstance(told, dict) else []
         for one in changes:
             self.session.received(f"cell/{one.get('number')}/{one.get('column')}", one)
@@ -181,6 +181,7 @@ class DataView(View):
         self.discard_button.set_visibility(bool(count))
         self.undo_button.set_enabled(desk.can_undo)
         self.redo_button.set_enabled(desk.can_redo)
+        self.asked.set_visibility(self.grid is not None and bool(self.grid.asked))
         self.banner.clear()
         with self.banner:
             DataNotes(session, self.go, self.grid).build()

@@ -14,6 +14,7 @@ from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.grid import Grid
 from bomi.web.views.outside import USE, outside, plain_problems, use_outside
+from bomi.web.views.start import missing
 from bomi.web.views.upload import as_csv
 
 SHOWN = 200  # problems
@@ -33,10 +34,11 @@ class DataNotes:
         desk, name, result = self.session.desk, self.session.snapshot.table.name, self.session.draft.result
         if desk.trouble:
             theme.note(f"What you type is not safe until you save it: {desk.trouble}", bad=True)
+        missing(self.session)
         if desk.conflicts:
             self.show_conflicts()
         self.show_setup()
-        if not self.session.snapshot.editable:
+        if not self.session.draft.base.editable:
             self.show_read_only(name)
         for text in result.sheet.notes if result.sheet else ():
             theme.note(f"{name}: {text}")
@@ -70,7 +72,7 @@ class DataNotes:
         needed = {**snapshot.campaign.space.parameters, **dict.fromkeys(snapshot.campaign.outcomes)}
         lacking = [name for name in needed if name not in draft.sheet.columns]
         lacking = [name for name in lacking if getattr(needed[name], "filling", None) is None]
-        if lacking and snapshot.editable:
+        if lacking and draft.base.editable:
             names = ", ".join(lacking)
             text = f"The set-up speaks of {names}, but the table has no such column."
             with theme.note(text, bad=True):

@@ -12,6 +12,7 @@ from bomi.campaign.draft import enter
 from bomi.campaign.snapshot import Snapshot
 from bomi.errors import BomiError, TableError
 from bomi.impute.summary import meanings
+from bomi.results import percent
 from bomi.space import Integer, Real, cells
 from bomi.space.cells import Interval, Normal
 from bomi.web import figures, saved_figures, theme
@@ -20,7 +21,7 @@ from bomi.web.views import View
 from bomi.web.views.outside import offer, refused
 from bomi.web.views.result import beside
 from bomi.web.views.typed import keep
-from bomi.web.views.waiting import compute, needs
+from bomi.web.views.waiting import compute
 
 if TYPE_CHECKING:
     from bomi.workflow import Gap
@@ -48,7 +49,7 @@ class GapsView(View):
                 "First comes the gap that the best predictable outcome depends on most: if you can look one up, "
                 "look up that one."
             ).classes("lead")
-        if not needs(self.session, self.go, outcomes=1):
+        if not self.prepared(outcomes=1):
             return
         self.ready = True
         self.place = ui.element("div").classes("stack")
@@ -56,7 +57,9 @@ class GapsView(View):
 
     def update(self) -> None:
         """The table changed: learn again."""
-        if not self.ready or self.session.snapshot.experiments is None:
+        if not self.prepared(outcomes=1):
+            self.shown = ""
+        elif not self.ready:
             self.go("gaps")
         elif self.session.snapshot.key != self.shown:
             self.learn()
@@ -155,9 +158,9 @@ class GapsView(View):
             for share, value in ranked[:MANY]:
                 ui.label(value)
                 ui.element("div").classes("share").style(f"width: {100 * share:.1f}%").props("aria-hidden=true")
-                ui.label(f"{share:.0%}")
+                ui.label(percent(share))
         rest = sum(share for share, _ in ranked[MANY:])
-        ui.label(f"{len(ranked) - MANY} others together {rest:.0%}").classes("soft small")
+        ui.label(f"{len(ranked) - MANY} others together {percent(rest)}").classes("soft small")
 
     def beside(self, gap: Gap, campaign: Campaign) -> str:
         """What else the table says of its row: its outcome, and who did it when."""
@@ -182,7 +185,7 @@ class GapsView(View):
                 return
             if not isinstance(parameter, Real | Integer):
                 for value, share in zip(gap.values, gap.heights, strict=True):
-                    ui.label(f"{cells.text(value)} {share:.0%}").style("flex: 1; text-align: center; min-width: 0")
+                    ui.label(f"{cells.text(value)} {percent(share)}").style("flex: 1; text-align: center; min-width: 0")
             else:
                 ui.label(cells.number_text(parameter.low)).style("flex: 1")
                 ui.label(theme.shown(parameter.high, parameter))
@@ -228,10 +231,10 @@ class GapsView(View):
                 options = [cells.text(value) for value in parameter.values]
                 typed = ui.select(options, label=label, value=kept if kept in options else None)
             else:
-                typed = ui.input(label, value=kept or "").on("keydown.enter", write)  # type: ignore[assignment]
+                typed = ui.input(label, value=kept or "")  # type: ignore[assignment]
             typed.on_value_change(lambda event: self.session.type(key, str(event.value or "")))
             typed.props("outlined dense").style("flex: 1; min-width: 0")
-            keep(typed, self.session, key)
+            keep(typed, self.session, key, write if isinstance(typed, ui.input) else None)
             typed.props["aria-label"] = f"{gap.parameter} of row {gap.number}, looked up or measured again"
             write_button = ui.button(icon="save", on_click=write).props("outline color=primary")
             write_button.props["aria-label"] = f"Save {gap.parameter} of row {gap.number}"
@@ -245,7 +248,7 @@ def _words(gap: Gap, campaign: Campaign) -> str:
         return "The method leaves this row out."
     if not isinstance(parameter, Real | Integer):
         share, value = max(zip(gap.heights, map(cells.text, gap.values), strict=True))
-        text = f"Most likely {value} ({share:.0%})"
+        text = f"Most likely {value} ({percent(share)})"
     elif gap.low is not None and gap.middle is not None and gap.high is not None:
         middle = theme.with_unit(theme.number(gap.middle, 3), parameter.unit)
         text = f"About {middle}, 90 % between {theme.number(gap.low, 3)} and {theme.number(gap.high, 3)}"

@@ -51,21 +51,15 @@ class Grid:
         self.element = self._draw()
 
     def header(self) -> Any:
-        """What the columns depend on: if it changes, the grid is drawn anew."""
-        base = self.session.snapshot
-        return self.session.draft.sheet.header, base.campaign, base.editable
-
-    @property
-    def outdated(self) -> bool:
-        """Whether the columns are others now."""
-        return bool(self._drawn != self.header())
+        """What the columns depend on."""
+        draft = self.session.draft
+        return draft.sheet.header, draft.base.campaign
 
     # --- drawing ---------------------------------------------------------------------------------------------------
 
     def _draw(self) -> ui.aggrid:
-        editable = self.session.snapshot.editable
         options: dict[str, Any] = {
-            "columnDefs": [_numbers(), *self._columns()],
+            "columnDefs": self._columns(),
             "rowData": list(self.rows.values()),
             "defaultColDef": {
                 "sortable": True,
@@ -73,16 +67,21 @@ class Grid:
                 "minWidth": 76,
                 "suppressMovable": True,
                 "filter": "agTextColumnFilter",
+                "cellDataType": "text",
+                "cellClassRules": _RULES,
+                ":tooltipValueGetter": "params => params.data.told[params.colDef.field]",
+                ":comparator": "(a, b) => bomiGrid.byNumber(a, b)",
                 ":suppressKeyboardEvent": "params => bomiGrid.ours(params)",
             },
             ":getRowId": "params => params.data.key",
             ":onGridReady": "params => bomiGrid.ready(params)",
-            ":onCellEditingStarted": "params => bomiGrid.began(params)",
             ":onCellValueChanged": "params => bomiGrid.typed(params)",
             ":onCellEditingStopped": "params => bomiGrid.left(params)",
             ":onCellKeyDown": "params => bomiGrid.pressed(params)",
             ":onCellFocused": "params => bomiGrid.focused(params)",
-            ":onFirstDataRendered": "params => bomiGrid.drawn(params)",
+            ":onFirstDataRendered": "params => bomiGrid.fit(params)",
+            ":onNewColumnsLoaded": "params => bomiGrid.fit(params)",
+            ":onGridPreDestroyed": "params => bomiGrid.gone(params)",
             "rowClassRules": {":excluded": "params => params.data.excluded"},
             "stopEditingWhenCellsLoseFocus": True,
             "tooltipShowDelay": 300,
@@ -91,7 +90,7 @@ class Grid:
             "enableCellTextSelection": False,
             "autoSizeStrategy": {"type": "fitCellContents", "defaultMaxWidth": 260},
         }
-        if editable:
+        if self.session.draft.base.editable:
             options["rowSelection"] = {
                 "mode": "multiRow",
                 "headerCheckbox": True,
@@ -114,12 +113,12 @@ class Grid:
             if not (name.startswith(RESERVED) and name.removeprefix(RESERVED) in header)
             for place in (here, *([asked[name]] if name in asked and header.index(name) == here else []))
         ]
-        return [self._column(place, header[place]) for place in order]
+        return [_numbers(), *(self._column(place, header[place]) for place in order)]
 
     def _column(self, place: int, name: str) -> dict[str, Any]:
         """A column of the table; one whose name is not its own cannot be edited."""
-        snapshot = self.session.snapshot
-        campaign, sheet = snapshot.campaign, self.session.draft.sheet
+        base, sheet = self.session.draft.base, self.session.draft.sheet
+        campaign = base.campaign
         parameter = campaign.space.parameters.get(name) if campaign else None
         objective = next((one for one in campaign.objectives if one.name == name), None) if campaign else None
         asked = name.startswith(RESERVED)
@@ -143,15 +142,11 @@ class Grid:
             "headerClass": " ".join([*classes, *(["objective"] if objective else [])]),
             "cellClass": " ".join(classes),
             "hide": asked and self.folded,
-            "editable": snapshot.editable and bool(name) and name not in sheet.doubled,
-            "cellDataType": "text",
-            "cellClassRules": _RULES,
-            ":tooltipValueGetter": "params => params.data.told[params.colDef.field]",
-            ":comparator": "(a, b) => bomiGrid.byNumber(a, b)",
+            "editable": base.editable and bool(name) and name not in sheet.doubled,
         }
 
     def _asks_number(self, name: str) -> bool:
-        campaign = self.session.snapshot.campaign
+        campaign = self.session.draft.base.campaign
         return campaign is not None and _is_number(campaign.space.parameters.get(name.removeprefix(RESERVED)))
 
     @property
@@ -242,7 +237,12 @@ class Grid:
     def update(self) -> None:
         """Show what changed. Only rows that differ are sent."""
         before = self._adopt()
-        now = self.rows
+        now, header = self.rows, self.header()
+        if header != self._drawn:
+            self._drawn, columns = header, self._columns()
+            with self.element.props.suspend_updates():
+                self.element.options["columnDefs"] = columns
+            self.run("setGridOption", "columnDefs", columns)
         changed = [row for key, row in now.items() if key in before and before[key] != row]
         added = [key for key in now if key not in before]
         if list(now) == [*(key for key in before if key in now), *added]:
@@ -284,11 +284,11 @@ class Grid:
         places = {key: place for place, key in enumerate(self.rows)}
         texts: dict[tuple[int, str], str] = {}
         for one in changes:
-            key, name = str(one["row"]), draft.sheet.header[int(str(one["field"]).removeprefix("c"))]
-            text, before = str(one["text"] or ""), str(one["before"] or "")
-            if key not in places:
-                raise FileError(f"{text!r} was not kept: its row is gone")
-            if (now := self.rows[key][str(one["field"])]) not in (before, text):
+            key, name, text, before = (str(one[what] or "") for what in ("row", "column", "text", "before"))
+            if key not in places or name not in draft.sheet.columns:
+                gone = "column" if key in places else "row"
+                raise FileError(f"{text!r} was not kept: its {gone} is gone")
+            if (now := draft.sheet.columns[name][places[key]]) not in (before, text):
                 raise FileError(f"{text!r} was not kept: the cell in column {name!r} says {now!r} now")
             texts[places[key], name] = text
         draft = draft.pasted(texts) if texts else draft

@@ -46,8 +46,7 @@ class HomeView(View):
         self.shown = f"{snapshot.key} {self.session.draft.count}"
         theme.heading("Home", 1)
         self.unsaved()
-        if snapshot.content is None and self.session.desk.draft.base.content is not None:
-            missing(self.session)
+        missing(self.session)
         steps = self.steps()
         if not all(step.done for step in steps):
             self.lead(steps)

@@ -32,8 +32,7 @@ def value_field(
     if isinstance(parameter, Real | Integer):
         # The value is given here: to set it later would wipe what somebody types before the connection is there.
         made = ui.input(f"{name}, {parameter.range_text}", value=kept).style("min-width: 190px")
-        made.on("keydown.enter", entered)
-        keep(made, session, key)
+        keep(made, session, key, entered)
     else:
         label = with_unit(name, parameter.unit)
         known = [cells.text(value) for value in parameter.values]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from bomi.data.objectives import Objective, wanted
-from bomi.results import by_name
+from bomi.results import by_name, percent
 from bomi.space.cells import Cell, Known
 from bomi.web import figures, saved_figures, theme
 from bomi.web.desk import Session
 from bomi.web.views import View
 from bomi.web.views.slices import Slices
-from bomi.web.views.waiting import compute, needs
+from bomi.web.views.waiting import compute
 
 if TYPE_CHECKING:
     from bomi.analysis.sensitivity import Importance
@@ -41,7 +41,7 @@ class ProgressView(View):
     def build(self) -> None:
         """Draw the view."""
         theme.heading("Progress", 1)
-        if not needs(self.session, self.go, outcomes=1):
+        if not self.prepared(outcomes=1):
             return
         self.ready = True
         self.place = ui.element("div").classes("stack").style("gap: 16px")
@@ -49,7 +49,9 @@ class ProgressView(View):
 
     def update(self) -> None:
         """The table changed: learn again."""
-        if not self.ready or self.session.snapshot.experiments is None:
+        if not self.prepared(outcomes=1):
+            self.shown = ""
+        elif not self.ready:
             self.go("progress")
         elif self.session.snapshot.key != self.shown:
             self.learn()
@@ -239,7 +241,7 @@ class ProgressView(View):
             self.doubt()
             ui.label(
                 f"The share of the variation of {self.outcome} over the whole space that each parameter accounts for: "
-                "alone (dark), and with others (light); in brackets, the 90 % interval of the latter."
+                "alone (solid), and with others (pale); in brackets, the 90 % interval of the latter."
             ).classes("soft small")
             largest = max(max(one.total, one.alone) for one in found) or 1.0
             with theme.block("importance"):
@@ -250,8 +252,8 @@ class ProgressView(View):
                         ui.element("div").classes("share").style(f"width: {100 * alone / largest:.1f}%")
                         rest = max(one.total - alone, 0.0)
                         ui.element("div").classes("share more").style(f"width: {100 * rest / largest:.1f}%")
-                    shares = f"{one.alone:.0%} alone / {one.total:.0%} with others"
-                    ui.label(f"{shares} ({one.low:.0%} to {one.high:.0%}): {one.verdict}").classes("small")
+                    shares = f"{percent(one.alone)} alone / {percent(one.total)} with others"
+                    ui.label(f"{shares} ({percent(one.low)} to {percent(one.high)}): {one.verdict}").classes("small")
             theme.export(saved_figures.importance(found, self.outcome), f"what matters for {self.outcome}")
             self.interactions()
 
@@ -262,10 +264,10 @@ class ProgressView(View):
             return
         some = [place for place, most in enumerate(shares.max(axis=0)) if most >= LEAST or len(everyone) <= FEW]
         if not some:  # of many parameters, most do nothing with any other
-            ui.label(f"No two parameters do {LEAST:.0%} or more to {self.outcome} only together.").classes("small")
+            ui.label(f"No two parameters do {percent(LEAST)} or more to {self.outcome} only together.").classes("small")
             return
         names, shares = [everyone[place] for place in some], shares[some][:, some]
-        rest = "" if len(names) == len(everyone) else f"; pairs with any other do less than {LEAST:.0%}"
+        rest = "" if len(names) == len(everyone) else f"; pairs with any other do less than {percent(LEAST)}"
         ui.label(f"What two parameters do to {self.outcome} only together{rest}:").classes("small")
         with theme.block("scroll"), ui.element("table").classes("rows matrix"):
             with ui.element("thead"), ui.element("tr"):
@@ -280,6 +282,6 @@ class ProgressView(View):
                             shade = (
                                 f"background: color-mix(in srgb, {theme.BLUE} {min(100 * share, 45):.0f}%, transparent)"
                             )
-                            theme.text_as("td", f"{share:.0%}").style(shade)
+                            theme.text_as("td", percent(share)).style(shade)
         together = saved_figures.interactions(names, shares, self.outcome)
         theme.export(together, f"what matters only together for {self.outcome}")

@@ -77,9 +77,9 @@ class ResultDialog:
         """A field that keeps what is typed into it."""
         self.start[name] = value
         made = ui.input(label, value=str(self.kept.get(name, value))).props("outlined dense")
-        keep(made, self.session, self.key + name)
+        keep(made, self.session, self.key + name, self.save)
         made.on_value_change(lambda event: self.keep(name, str(event.value or "")))
-        return made.on("keydown.enter", self.save)
+        return made
 
     def keep(self, name: str, text: str) -> None:
         """Something was typed or chosen."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from nicegui import ui
 
 from bomi.campaign.draft import marks
-from bomi.campaign.edits import see
-from bomi.errors import BomiError
+from bomi.campaign.edits import continued, see
+from bomi.errors import BomiError, FileError
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.outside import plain_problems
@@ -77,50 +76,70 @@ class RowCards:
         return lambda: self.open(place)
 
     def open(self, place: int) -> None:
-        """Type into a row; each field is kept as soon as it is left."""
-        draft = self.session.draft
-        with self.session.stage:
-            box = ui.dialog(value=True)
-        number = draft.sheet.numbers[place]
-        with box, ui.card().style("width: 480px; max-width: 96vw; gap: 10px"):
-            theme.name_dialog(box, f"Row {number}")
-            theme.heading(f"Row {number}")
-            message = ui.element("div").style("width: 100%")
-            for name, column in draft.sheet.columns.items():
-                if name not in draft.sheet.doubled:
-                    self.field(place, name, column[place], message)
-            with theme.block("line between").style("width: 100%"):
-                theme.button("Remove", lambda: self.remove(place, box), icon="delete_outline")
-                theme.button("Done", box.close, primary=True)
+        """Type into a row."""
+        RowDialog(self.session, place)
 
-    def remove(self, place: int, box: ui.dialog) -> None:
+
+class RowDialog:
+    """The cells of one row; each is kept as soon as it is left, wherever the row stands by then."""
+
+    def __init__(self, session: Session, place: int) -> None:
+        self.session, self.place = session, place
+        self.sheet = sheet = session.draft.sheet
+        with session.stage:
+            box = ui.dialog(value=True)
+        with box as self.dialog, ui.card().style("width: 480px; max-width: 96vw; gap: 10px"):
+            theme.name_dialog(box, f"Row {sheet.numbers[place]}")
+            theme.heading(f"Row {sheet.numbers[place]}")
+            shown = [(name, column[place]) for name, column in sheet.columns.items() if name not in sheet.doubled]
+            fields = [self.field(*cell) for cell in shown]
+            with theme.block("line between").style("width: 100%"):
+                theme.button("Remove", self.remove, icon="delete_outline")
+                theme.button("Done", box.close, primary=True)
+        box.on_value_change(lambda: [leave() for leave in fields])  # Escape leaves none of them
+
+    def here(self) -> int:
+        """Where the row stands now."""
+        sheet = self.session.draft.sheet
+        places = continued(self.sheet, sheet, self.session.draft.identity)
+        if self.place not in places:
+            raise FileError("its row is gone")
+        self.sheet, self.place = sheet, places.index(self.place)
+        return self.place
+
+    def remove(self) -> None:
         """Take the row out of the table, once that is said."""
-        draft, number = self.session.draft, self.session.draft.sheet.numbers[place]
 
         def gone() -> None:
-            if self.session.draft is not draft:
-                self.session.say("The table was changed meanwhile; look at it, then try again.", bad=True)
-                return
-            box.close()
-            self.session.desk.change(draft.without([place]))
+            try:
+                self.session.desk.change(self.session.draft.without([self.here()]))
+            except BomiError as error:
+                self.session.say(str(error), bad=True)
+            self.dialog.close()
 
         safe = "The file stays as it is until you save; the version before is then kept as .bak."
-        theme.ask(f"Remove row {number}?", safe, "Remove it", gone, no="Keep")
+        theme.ask(f"Remove row {self.sheet.numbers[self.place]}?", safe, "Remove it", gone, no="Keep")
 
-    def field(self, place: int, name: str, text: str, message: ui.element) -> None:
-        """One cell of the row."""
+    def field(self, name: str, text: str) -> Callable[[], None]:
+        """One cell of the row; returns what is done once it is left."""
         made = ui.input(name, value=text).props("outlined dense").style("width: 100%")
-        draft = self.session.draft
-        seen = {"number": draft.sheet.numbers[place], "column": name, "seen": see(draft.sheet, place)}
+        draft, kept = self.session.draft, text
+        seen = {"number": draft.sheet.numbers[self.place], "column": name, "seen": see(draft.sheet, self.place)}
         made.props["data-cell"] = json.dumps(seen)  # the browser holds it until it is safe
 
-        def keep(_: Any) -> None:
-            message.clear()
-            self.session.received(f"cell/{seen['number']}/{name}", {**seen, "text": str(made.value or "")})
+        def leave() -> None:
+            nonlocal kept
+            if (typed := str(made.value or "")) == kept:
+                return
+            before, kept = kept, typed
+            self.session.received(f"cell/{seen['number']}/{name}", {**seen, "text": typed})
             try:
-                self.session.desk.change(self.session.draft.typed(place, name, str(made.value or "")))
+                place, draft = self.here(), self.session.draft
+                if (now := draft.sheet.columns.get(name, [before] * (place + 1))[place]) not in (before, typed):
+                    raise FileError(f"the cell in column {name!r} says {now!r} now")
+                self.session.desk.change(draft.typed(place, name, typed))
             except BomiError as error:
-                with message:
-                    theme.note(str(error), bad=True)
+                self.session.say(f"{typed!r} was not kept: {error}", bad=True)
 
-        made.on("change", keep, [])
+        made.on("blur", leave, [])
+        return leave

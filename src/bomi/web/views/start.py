@@ -18,7 +18,7 @@ def missing(session: Session) -> None:
     kept = f" What you typed and did not save ({waits}) is kept and waits for it." if desk.draft.count else ""
     if snapshot.table_fault:
         theme.note(f"The table cannot be read:\n{plain(snapshot, snapshot.table_fault)}{kept}", bad=True)
-    elif desk.draft.base.content is not None:
+    elif snapshot.content is None and desk.draft.base.content is not None:
         before = desk.draft.base.content
 
         def write() -> None:

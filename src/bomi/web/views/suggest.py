@@ -20,7 +20,7 @@ from bomi.web.views.given import Given
 from bomi.web.views.own import Own
 from bomi.web.views.result import ResultDialog
 from bomi.web.views.results import ResultsDialog
-from bomi.web.views.waiting import needs, progress, there
+from bomi.web.views.waiting import progress, there
 from bomi.web.worker import StoppedError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class SuggestView(View):
     def build(self) -> None:
         """Draw the view."""
         theme.heading("Suggest", 1)
-        if not needs(self.session, self.go):
+        if not self.prepared():
             return
         self.ready = True
         with theme.sheet():
@@ -60,7 +60,9 @@ class SuggestView(View):
 
     def update(self) -> None:
         """The table changed: the rows that wait are others, and suggestions may be of an older table."""
-        if not self.ready or self.session.snapshot.experiments is None:
+        if not self.prepared():
+            return
+        if not self.ready:
             self.go("suggest")
             return
         self.show_results()

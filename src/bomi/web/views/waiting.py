@@ -58,7 +58,7 @@ def compute(
                 with above(place), theme.note("Stopped." if stopped else str(error), bad=not stopped):
                     theme.button("Try again", again)
             return
-        if latest():
+        if latest() and session.snapshot.experiments is not None:
             place.clear()
             with place:
                 show(result)
