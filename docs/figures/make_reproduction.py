@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import linregress, rankdata
 
+from bomi.analysis import drawing
 from bomi.benchmarks import report, scores
 from bomi.benchmarks.experiments import DIFFERENCES, PAPER_METHODS
 from bomi.benchmarks.results import FORMAT, VERSION, Results, Run, read
@@ -413,7 +414,7 @@ def take(folder: Path) -> None:
             continue
         figure = report.trends_figure(results) or report.curves_figure(results)
         target = HERE / f"reproduction-{name}.png"
-        target.write_bytes(report.picture(figure, "png"))
+        drawing.save(figure, target.with_suffix(""), ["png"])
         with Image.open(target) as image:
             image.convert("RGB").quantize(192, dither=Image.Dither.NONE).save(target, optimize=True)
 

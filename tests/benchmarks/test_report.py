@@ -142,7 +142,7 @@ def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
 
 def test_curves_have_a_panel_for_each_case_and_one_legend() -> None:
     figure = report.curves_figure(FOUR)
-    assert [re.sub(r" \(.*", "", axes.get_title()) for axes in figure.axes] == ["f", "g"]
+    assert [re.sub(r" \(.*", "", axes.get_title(loc="left")) for axes in figure.axes] == ["f", "g"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["bomi", "mean", "naive", "oracle"]
 
 

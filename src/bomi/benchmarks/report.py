@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import base64
 import csv
-import html
-import io
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bomi.analysis import drawing
 from bomi.benchmarks import scores
 from bomi.benchmarks.results import Results, Run
 from bomi.benchmarks.scores import RECOMMENDED, SEEN, number
+from bomi.campaign import printed
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -49,11 +48,9 @@ def write_report(results: Results, folder: Path | str, *, title: str, reference:
     figures = [("curves", curves_figure(results))]
     if trends := trends_figure(results):
         figures.append(("trends", trends))
-    pictures = []
     for name, figure in figures:
-        for kind in ("png", "svg"):
-            (folder / f"{name}.{kind}").write_bytes(picture(figure, kind))
-        pictures.append((name, picture(figure, "svg")))
+        drawing.save(figure, folder / name)
+    pictures = [(name, (folder / f"{name}.svg").read_bytes()) for name, _ in figures]
     tables = list(all_tables(results, against))
     for table in (*tables, curves_table(results)):
         _write_csv(folder / f"{table.name}.csv", table)
@@ -208,6 +205,7 @@ def _styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
     return styles
 
 
+@drawing.styled
 def curves_figure(results: Results) -> Figure:
     """The best outcome seen against the number of evaluations: mean and standard error, one panel for each case."""
     from matplotlib.ticker import MaxNLocator
@@ -239,10 +237,11 @@ def curves_figure(results: Results) -> Figure:
                     "optimum", (1, optimum), (-2, -2), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
                     ha="right", va="top", fontsize=7, color="#555555",
                 )  # fmt: skip
-    _legend(figure, panels)
+    drawing.legend_below(figure, panels)
     return figure
 
 
+@drawing.styled
 def trends_figure(results: Results) -> Figure | None:
     """Final values against a setting, one panel for each; None if no case is labelled `setting=number`."""
     settings: dict[str, dict[float, str]] = {}
@@ -266,81 +265,35 @@ def trends_figure(results: Results) -> Figure | None:
         axes.set_xlabel(name)
         axes.set_ylabel("best outcome seen at the end")
         axes.set_xticks(sorted(places))
-    _legend(figure, panels)
+    drawing.legend_below(figure, panels)
     return figure
 
 
-def _panels(count: int) -> tuple[Figure, list[Axes]]:
-    from matplotlib.figure import Figure  # loaded only when needed
-
-    columns = min(count, 2 if count in (2, 4) else 3)
-    rows = math.ceil(count / columns)
-    figure = Figure(figsize=(0.6 + 4.4 * columns, 0.9 + 3.1 * rows), layout="constrained")
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for axes in panels[count:]:
-        axes.set_visible(False)
-    for axes in panels[:count]:
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="y", color="#E6E6E6", linewidth=0.7)
-        axes.set_axisbelow(True)
-    return figure, panels[:count]
-
-
-def _legend(figure: Figure, panels: Sequence[Axes]) -> None:
-    """One legend for all panels, in the order of the methods."""
-    entries: dict[str, Any] = {}
+def _panels(count: int) -> tuple[Figure, list[Any]]:
+    """A panel for each case or setting."""
+    figure, panels = drawing.new_panels(count, 4.6, 3.3, most=2 if count == 4 else 3)
     for axes in panels:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    width = figure.get_figwidth()
-    figure.legend(
-        entries.values(), entries.keys(), loc="outside lower center", ncols=max(int(width / 1.15), 1),
-        frameon=False, fontsize=9, handlelength=3.2,
-    )  # fmt: skip
-
-
-def picture(figure: Figure, kind: str) -> bytes:
-    """The figure as a file; the same figure gives the same bytes."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.hashsalt": "bomi", "svg.fonttype": "path"}):
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-    return buffer.getvalue()
+        drawing.grid(axes)
+    return figure, panels
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
-
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #222; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-img { max-width: 100%; height: auto; }
-table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
-th.word, td.word { text-align: left; }
-tr.new td { border-top: 2px solid #999; }
-.wide { overflow-x: auto; } .note { color: #555; max-width: 50rem; }
-"""
 
 
 def _page(results: Results, title: str, pictures: Sequence[tuple[str, bytes]], tables: Sequence[Table]) -> str:
     """One self-contained page."""
     versions = ", ".join(f"{name} {version}" for name, version in results.versions.items())
-    parts = [
-        f"<h1>{html.escape(title)}</h1>",
-        f"<p class='note'>{len(results.runs)} runs; {html.escape(versions)}.</p>",
-    ]
+    parts = [printed.heading(title, 1), printed.paragraph(f"{len(results.runs)} runs; {versions}.", "soft")]
     for name, image in pictures:
         data = base64.b64encode(image).decode()
-        parts.append(f"<h2>{name.capitalize()}</h2><img alt='{name}' src='data:image/svg+xml;base64,{data}'>")
-    parts.append("<p class='note'>Lines are means over the repeats; bars are one standard error either way.</p>")
-    parts += [_html_table(table) for table in tables if table.rows]
-    parts.append(_html_table(_settings_table(results)))
-    body = "\n".join(parts)
-    return (
-        f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}</title>"
-        f"<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
-    )
+        picture = f"<figure><img alt='{name}' src='data:image/svg+xml;base64,{data}'></figure>"
+        parts += [printed.heading(name.capitalize()), picture]
+    parts.append(printed.paragraph("Lines are means over the repeats; bars are one standard error either way.", "soft"))
+    for table in (*(table for table in tables if table.rows), _settings_table(results)):
+        cells = ([cell if isinstance(cell, str) else number(cell) for cell in row] for row in table.rows)
+        parts += [printed.heading(table.name.replace("-", " ").capitalize()), printed.paragraph(table.caption, "soft")]
+        parts.append(printed.table(table.titles, cells))
+    return printed.page(title, parts)
 
 
 def _settings_table(results: Results) -> Table:
@@ -355,26 +308,3 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_text(item)}" for name, item in value.items() if name != "type")
     return "nothing" if value is None else str(value)
-
-
-def _html_table(table: Table) -> str:
-    words = [any(isinstance(row[i], str) for row in table.rows) for i in range(len(table.titles))]
-    kinds = ["word" if word else "" for word in words]
-
-    def line(tag: str, cells: Iterable[str], new: bool = False) -> str:
-        inner = "".join(
-            f"<{tag} class='{kind}'>{html.escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
-        )
-        return f"<tr{' class=new' if new else ''}>{inner}</tr>"
-
-    lines = [line("th", table.titles)]
-    before: Any = None
-    for row in table.rows:
-        cells = [cell if isinstance(cell, str) else number(cell) for cell in row]
-        lines.append(line("td", cells, new=before is not None and words[0] and len(row) > 4 and row[0] != before))
-        before = row[0]
-    heading = table.name.replace("-", " ").capitalize()
-    return (
-        f"<h2>{heading}</h2><p class='note'>{html.escape(table.caption)}</p>"
-        f"<div class='wide'><table>{''.join(lines)}</table></div>"
-    )
