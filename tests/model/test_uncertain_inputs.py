@@ -5,7 +5,7 @@ import torch
 
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.kernels import ExpectedSquaredExponential, SquaredExponential, cross
-from bomi.model.uncertain_inputs import UncertainInputs, fit_uncertain
+from bomi.model.uncertain_inputs import DistributionProcess, fit_uncertain
 
 EXPECTED, PLAIN = ExpectedSquaredExponential(), SquaredExponential()
 
@@ -104,7 +104,7 @@ def test_it_plans_with_the_variance_of_a_point_asked_for():
     inputs = torch.cat([X, 0.02 * rand(1, 10, 2, seed=3)], -1)
     theta, noise = theta_of(1.0, 0.4), torch.tensor([-5.0], dtype=torch.float64)
     planning = torch.tensor([0.03, 0.0], dtype=torch.float64)
-    model = UncertainInputs(inputs, y, theta, noise, kernel=EXPECTED, planning=planning)
+    model = DistributionProcess(inputs, y, theta, noise, kernel=EXPECTED, planning=planning)
     mean, variance = model.moments(points)
     # by hand, with every point a distribution N(point, planning)
     spread = torch.cat([points, planning.expand(5, 2)], -1)[None]
@@ -114,7 +114,7 @@ def test_it_plans_with_the_variance_of_a_point_asked_for():
     prior = 1.0 / math.sqrt(1 + 2 * 0.03 / 0.4**2)
     by_hand = prior - (k * torch.linalg.solve(K, k)).sum(0)
     torch.testing.assert_close(variance[0], by_hand, rtol=1e-8, atol=1e-10)
-    exact = UncertainInputs(inputs, y, theta, noise, kernel=EXPECTED, planning=torch.zeros(2).double())
+    exact = DistributionProcess(inputs, y, theta, noise, kernel=EXPECTED, planning=torch.zeros(2).double())
     assert (exact.moments(points)[0] - mean).abs().max() > 1e-4
 
 
@@ -122,6 +122,6 @@ def test_conditioned_keeps_the_mean_and_the_planning():
     X, y, points = rand(1, 10, 2), rand(10, seed=1), rand(5, 2, seed=2)
     model = fit_uncertain(X, 0.01 * rand(1, 10, 2, seed=3), y, torch.tensor([0.01, 0.02]).double())
     conditioned = model.condition_on(points)
-    assert isinstance(conditioned, UncertainInputs)
+    assert isinstance(conditioned, DistributionProcess)
     torch.testing.assert_close(conditioned.moments(points)[0], model.moments(points)[0], rtol=0, atol=1e-6)
     assert (conditioned.moments(points)[1] <= model.moments(points)[1]).all()

@@ -11,7 +11,7 @@ import torch
 from bomi.answers.recommend import EXPECTED, NOMINAL, recommended
 from bomi.knowledge import Knowledge
 from bomi.learning import Fit
-from bomi.model.execution import Execution, Pairs, pairs_of
+from bomi.model.execution import AskedDone, Execution, asked_and_done
 from bomi.results import percent
 from bomi.search.choices import Choices
 from bomi.space import Array, Categorical, Ordinal, Parameter
@@ -29,7 +29,7 @@ def equipment_table(known: Knowledge) -> pd.DataFrame:
 
     fit, rows = known.fit, known.observations.tried
     worth = _worth(fit, seed=known.seed_of_all_rows)
-    pairs = pairs_of(fit.table, fit.completed)
+    pairs = asked_and_done(fit.table, fit.completed)
     found = []
     for j, (name, parameter) in enumerate(fit.table.space.parameters.items()):
         if parameter.measured:  # nobody asks for it
@@ -81,7 +81,7 @@ def done_of(fit: Fit, requests: Array) -> tuple[Array, Array]:
     return weights.flatten(0, 2).numpy(), places.inputs.flatten(0, 2).numpy()
 
 
-def _strayed(pairs: Pairs, j: int, parameter: Parameter) -> dict[str, object]:
+def _strayed(pairs: AskedDone, j: int, parameter: Parameter) -> dict[str, object]:
     """How often, to which side and how far a parameter strayed, over rows and worlds."""
     known = ~np.isnan(pairs.asked[:, j])
     astray = pairs.strayed[:, known, j]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Titles and rows, with the name of its file and a caption; a cell is a text, a number or None."""
 
     name: str
@@ -67,7 +67,7 @@ def default_reference(results: Results) -> str:
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
-def all_tables(results: Results, reference: str) -> Iterator[Table]:
+def all_tables(results: Results, reference: str) -> Iterator[ReportTable]:
     """The tables of a report."""
     yield final_table(results, SEEN, reference)
     yield final_table(results, RECOMMENDED, reference)
@@ -76,7 +76,7 @@ def all_tables(results: Results, reference: str) -> Iterator[Table]:
     yield seconds_table(results)
 
 
-def final_table(results: Results, what: str, reference: str) -> Table:
+def final_table(results: Results, what: str, reference: str) -> ReportTable:
     """Final values of every case and method."""
     caption = {
         SEEN: "Best outcome seen at the end of a run; it may have been measured at inputs that nobody knows.",
@@ -94,19 +94,19 @@ def final_table(results: Results, what: str, reference: str) -> Table:
         f"{caption} {closed}Rank: averaged over repeats, 1 is best. p: {scores.TEST}, against {reference}, "
         f"not corrected for the number of comparisons."
     )
-    return Table(what.replace(" ", "-"), about, titles, rows)
+    return ReportTable(what.replace(" ", "-"), about, titles, rows)
 
 
-def ranks_table(results: Results) -> Table:
+def ranks_table(results: Results) -> ReportTable:
     """Average ranks over all cases."""
     seen, recommended = (scores.average_ranks(results, what=what) for what in (SEEN, RECOMMENDED))
     rows = [[method, seen.get(method), recommended.get(method)] for method in results.methods]
     rows.sort(key=lambda row: math.inf if row[1] is None else float(row[1]))
     about = "Ranks (1 is best) averaged over all cases and the repeats that all methods have."
-    return Table("ranks", about, ["method", "by best seen", "by recommended"], rows)
+    return ReportTable("ranks", about, ["method", "by best seen", "by recommended"], rows)
 
 
-def gaps_table(results: Results) -> Table:
+def gaps_table(results: Results) -> ReportTable:
     """How well the gaps were filled."""
     titles = ["case", "method", "history: filled", "error", "coverage", "events: filled", "error", "coverage"]
     rows: list[list[str | float | None]] = []
@@ -122,16 +122,16 @@ def gaps_table(results: Results) -> Table:
         "gives a value to. Error: root mean square, as a share of the parameter's range. Coverage: share of true "
         "values inside the 5 % to 95 % interval of the worlds; 0.9 is right, and methods with a single world have none."
     )
-    return Table("gaps", about, titles, rows)
+    return ReportTable("gaps", about, titles, rows)
 
 
-def seconds_table(results: Results) -> Table:
+def seconds_table(results: Results) -> ReportTable:
     """How long a suggestion takes."""
     rows: list[list[str | float | None]] = [
         [case, method, scores.seconds(runs), float(np.mean([sum(run["seconds"]) for run in runs]))]
         for case, method, runs in _groups(results)
     ]
-    return Table(
+    return ReportTable(
         "seconds",
         "Seconds for one suggestion, and for all suggestions of a run, on one core.",
         ["case", "method", "s", "run"],
@@ -139,7 +139,7 @@ def seconds_table(results: Results) -> Table:
     )
 
 
-def curves_table(results: Results) -> Table:
+def curves_table(results: Results) -> ReportTable:
     """The numbers behind the curves."""
     rows: list[list[str | float | None]] = [
         [case, method, t, mean, error]
@@ -147,7 +147,7 @@ def curves_table(results: Results) -> Table:
         for method, curve in scores.curves(results, case).items()
         for t, (mean, error) in enumerate(zip(*curve, strict=True))
     ]
-    return Table("curves", "", ["case", "method", "evaluations", "mean", "standard error"], rows)
+    return ReportTable("curves", "", ["case", "method", "evaluations", "mean", "standard error"], rows)
 
 
 def _groups(results: Results) -> Iterator[tuple[str, str, list[Run]]]:
@@ -159,7 +159,7 @@ def _groups(results: Results) -> Iterator[tuple[str, str, list[Run]]]:
                 yield case, method, runs
 
 
-def _write_csv(path: Path, table: Table) -> None:
+def _write_csv(path: Path, table: ReportTable) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table.titles)
@@ -280,7 +280,7 @@ def _panels(count: int) -> tuple[Figure, list[Any]]:
 # --- the page ---------------------------------------------------------------------------------------------------------
 
 
-def _page(results: Results, title: str, pictures: Sequence[tuple[str, bytes]], tables: Sequence[Table]) -> str:
+def _page(results: Results, title: str, pictures: Sequence[tuple[str, bytes]], tables: Sequence[ReportTable]) -> str:
     """One self-contained page."""
     versions = ", ".join(f"{name} {version}" for name, version in results.versions.items())
     parts = [printed.heading(title, 1), printed.paragraph(f"{len(results.runs)} runs; {versions}.", "soft")]
@@ -296,12 +296,12 @@ def _page(results: Results, title: str, pictures: Sequence[tuple[str, bytes]], t
     return printed.page(title, parts)
 
 
-def _settings_table(results: Results) -> Table:
+def _settings_table(results: Results) -> ReportTable:
     rows = []
     for case, settings in results.cases.items():
         shown = {name: value for name, value in settings.items() if name in ("budget", "missing", "initial")}
         rows.append([case, *(_text(shown[name]) for name in ("budget", "missing", "initial"))])
-    return Table("settings", "The settings of each case.", ["case", "evaluations", "missing", "initial"], rows)
+    return ReportTable("settings", "The settings of each case.", ["case", "evaluations", "missing", "initial"], rows)
 
 
 def _text(value: Any) -> str:

@@ -18,7 +18,17 @@ from scipy.special import ndtr
 
 from bomi.impute.completed import Completed
 from bomi.impute.table import Table
-from bomi.model.execution import EXACT, NODES, RECALLED, Execution, Flags, Pairs, far_apart, measured, pairs_of
+from bomi.model.execution import (
+    EXACT,
+    NODES,
+    RECALLED,
+    AskedDone,
+    Execution,
+    Flags,
+    asked_and_done,
+    far_apart,
+    measured,
+)
 from bomi.space import Array, Categorical, Space
 
 DRAWS = 48  # of how parameters stray, in all worlds together; fewer where that is rare
@@ -35,7 +45,7 @@ GAIN = 0.9  # the share of the squared error that memory has to leave at most
 
 def learn_execution(table: Table, completed: Completed, *, draws: int = DRAWS, seed: int = 0) -> Execution | None:
     """What the rows say of the equipment; None where none of them is as likely as not to have strayed."""
-    pairs = pairs_of(table, completed)
+    pairs = asked_and_done(table, completed)
     if not (pairs.strayed.any(-1).mean(0) >= 0.5).any():
         return None
     rng = np.random.default_rng(seed)
@@ -171,7 +181,7 @@ def _levels(errors: Array, strayed: Flags, rng: np.random.Generator) -> Array:
     return levels
 
 
-def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
+def _memory(space: Space, pairs: AskedDone) -> tuple[Array, float]:
     """In which parameters requests have to be alike, and how much that says: what predicts the rows best.  (p,)"""
     free = ~measured(space)
     whole, close = ~np.isnan(pairs.asked[:, free]).any(-1), np.where(free, CLOSE, math.inf)
@@ -219,7 +229,7 @@ def _memory(space: Space, pairs: Pairs) -> tuple[Array, float]:
     return close, _largest(FAITH, [missed_by_row(alike_in[0], one)[again] for one in FAITH])
 
 
-def _smoothed(space: Space, pairs: Pairs, lengths: Array, rng: np.random.Generator) -> Array:
+def _smoothed(space: Space, pairs: AskedDone, lengths: Array, rng: np.random.Generator) -> Array:
     """The places to be remembered, each moved a little at random: a few places do not span all that may be done.
 
     How far depends on how much the places differ to which the most similar requests have led: a tree is always in the

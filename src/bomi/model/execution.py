@@ -39,7 +39,7 @@ LATEST = 256  # rows that are learned from: equipment ages
 
 
 @dataclass(frozen=True)
-class Pairs:
+class AskedDone:
     """What was asked and done, one number for each parameter: a category as its index."""
 
     asked: Array  # (n, p) NaN where nothing is known of it
@@ -52,7 +52,7 @@ class Pairs:
         return np.where(self.strayed, self.done - np.nan_to_num(self.asked), 0.0)
 
 
-def pairs_of(table: Table, completed: Completed) -> Pairs:
+def asked_and_done(table: Table, completed: Completed) -> AskedDone:
     """The latest rows of which something asked is known."""
     asked = table.asked if completed.rows is None else table.asked[completed.rows]
     some = ~asked.isnan().all(-1) & ~completed.inputs.isnan().any(-1).any(0)
@@ -62,7 +62,7 @@ def pairs_of(table: Table, completed: Completed) -> Pairs:
     done = codes_of(table.space, completed.inputs[:, some]).numpy()
     tolerance = np.array([0.5 if isinstance(p, Categorical) else EXACT for p in table.space.parameters.values()])
     strayed = np.abs(done - np.nan_to_num(asked_codes)) > tolerance
-    return Pairs(asked_codes, done, strayed & ~np.isnan(asked_codes))
+    return AskedDone(asked_codes, done, strayed & ~np.isnan(asked_codes))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Execution:
     together: Tensor  # (Q, K, p) bool, which parameters stray in each draw
     errors: tuple[Tensor, ...]  # of each parameter, how far: (NODES, Q, K); of a category what else: (C, Q, K)
     often: float  # how often anything strays
-    pairs: Pairs
+    pairs: AskedDone
     lengths: Array  # (p,)
     faith: float
     recalled: int = RECALLED

@@ -13,7 +13,7 @@ from bomi.model.additive import AdditiveMatern
 from bomi.model.conditions import kernel_under, process_of
 from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.kernels import Kernel, SquaredExponential
-from bomi.model.uncertain_inputs import DensityInputs, fit_uncertain
+from bomi.model.uncertain_inputs import DensityProcess, fit_uncertain
 from bomi.space import Space
 
 
@@ -71,7 +71,7 @@ def _fitted(completed: Completed, kernel: Kernel, find: Callable[..., GaussianPr
 class DistributionGP:
     """A Gaussian process over distributions, with the expected kernel.
 
-    With `over="density"` it is over the log density of the rows' means instead: see `DensityInputs`.
+    With `over="density"` it is over the log density of the rows' means instead: see `DensityProcess`.
     """
 
     fit: str = "likelihood"
@@ -91,7 +91,7 @@ class DistributionGP:
             raise MethodError("a surrogate over distributions learns no offsets of groups and no drift")
         find = fitting.FITS[self.fit]
         if self.over == "density":
-            return DensityInputs(completed.inputs, completed.targets, errors=completed.errors, find=find)
+            return DensityProcess(completed.inputs, completed.targets, errors=completed.errors, find=find)
         return fit_uncertain(
             completed.inputs,
             completed.variances,

@@ -13,7 +13,7 @@ from bomi.model.gaussian_process import GaussianProcess
 from bomi.model.kernels import ExpectedSquaredExponential, Kernel, SquaredExponential
 
 
-class UncertainInputs(GaussianProcess):
+class DistributionProcess(GaussianProcess):
     """Inputs are (mean, variance) columns; a point asked about is missed with the variance `planning`.  (d,)"""
 
     def __init__(
@@ -48,15 +48,15 @@ def fit_uncertain(
     *,
     errors: Tensor | None = None,
     find: Callable[..., GaussianProcess] = fit,
-) -> UncertainInputs:
+) -> DistributionProcess:
     """Hyper-parameters under the expected kernel, by maximum likelihood or otherwise.  inputs, variances: (Q, n, d)"""
     plain = find(torch.cat([inputs, variances], -1), targets, kernel=ExpectedSquaredExponential(), errors=errors)
-    return UncertainInputs(
+    return DistributionProcess(
         plain.inputs, targets, plain.theta, plain.noise, kernel=plain.kernel, planning=planning, errors=errors
     )
 
 
-class DensityInputs(GaussianProcess):
+class DensityProcess(GaussianProcess):
     """A process over log p(x) alone, p the density of the rows' means: see `log_density`."""
 
     def __init__(
