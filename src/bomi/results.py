@@ -93,8 +93,8 @@ class Suggestion(Mapping[str, Known]):
         return hash((self.id, frozenset(self.items())))
 
     def __repr__(self) -> str:
-        expected = f", predicted={shown(self.predicted)}" if self.predicted else ""
-        done = f", as_done={shown(self.as_done)}" if self.as_done else ""
+        expected = f", predicted={_short(self.predicted)}" if self.predicted else ""
+        done = f", as_done={_short(self.as_done)}" if self.as_done else ""
         note = f", note={self.note!r}" if self.note else ""
         chosen = "" if self.candidate is None else f", candidate={self.candidate!r}"
         return f"Suggestion({dict(self)}, id={self.id!r}{expected}{done}{note}{chosen})"
@@ -153,10 +153,10 @@ def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]],
     return f"<div><b>{escape(title)}</b><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"
 
 
-def shown(predicted: Predicted | PredictedAsDone) -> str:
+def _short(predicted: Predicted | PredictedAsDone) -> str:
     """A prediction in short."""
     if isinstance(predicted, Mapping):
-        return "{" + ", ".join(f"{name!r}: {shown(one)}" for name, one in predicted.items()) + "}"
+        return "{" + ", ".join(f"{name!r}: {_short(one)}" for name, one in predicted.items()) + "}"
     return f"{predicted.mean:.4g}±{predicted.sd:.2g}"
 
 
