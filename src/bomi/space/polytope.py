@@ -223,12 +223,12 @@ class Polytope(Sums):
                 raise SpaceError(f"{within} at least {lowest:.6g}", ("constraints", place))
             if highest < constraint.lower - slack:
                 raise SpaceError(f"{within} at most {highest:.6g}", ("constraints", place))
-        if self._feasible():
+        if self._some is not None:
             return
         conflict = list(range(len(self.constraints)))
         for place in range(len(self.constraints)):
             rest = [other for other in conflict if other != place]
-            if rest and not Polytope([self.constraints[other] for other in rest], self.axes)._feasible():
+            if rest and Polytope([self.constraints[other] for other in rest], self.axes)._some is None:
                 conflict = rest
         places = [("constraints", place) for place in conflict]
         if len(conflict) > 1:
@@ -240,11 +240,9 @@ class Polytope(Sums):
             f"the constraint {alone} cannot be kept at the discrete values (whole numbers, steps) of {names}", *places
         )
 
-    def _feasible(self) -> bool:
-        return self._any is not None
-
     @cached_property
-    def _any(self) -> Array | None:
+    def _some(self) -> Array | None:
+        """A setting that keeps the constraints; None if none is found.  (k,)"""
         middle = (self.low + self.high) / 2
         found: Array = self.project(middle[None], thorough=False)[0]
         if not np.isnan(found).any():
@@ -261,5 +259,5 @@ class Polytope(Sums):
     @property
     def anchor(self) -> Array:
         """A setting that keeps the constraints.  (k,)"""
-        assert self._any is not None, "checked when the space was made"
-        return self._any
+        assert self._some is not None, "checked when the space was made"
+        return self._some
