@@ -1,4 +1,4 @@
-"""Pictures of the robot: the scene from above with the paths, an animation of a drive, and maps.
+"""Pictures of the robot: the scene from above with the paths, and an animation of a drive.
 
 MuJoCo draws without a window, by EGL or OSMesa; if both are missing, the error names the packages.
 """
@@ -13,23 +13,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bomi.benchmarks.functions import FloatArray
-from bomi.benchmarks.robot.copper import CopperField
 from bomi.benchmarks.robot.driving import CONTROL, Drive
-from bomi.benchmarks.robot.scene import BOUNDS, CELL, MARGIN, START, Scene, load_mujoco, to_metres, to_units
+from bomi.benchmarks.robot.scene import Scene, load_mujoco, to_metres
 from bomi.errors import BenchmarkError
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-BLUE, VERMILION, INK = "#0072B2", "#D55E00", "#222222"  # by Okabe and Ito, for colour-blind readers too
-PLANNED, DRIVEN = (0.0, 0.45, 0.70, 1.0), (0.84, 0.37, 0.0, 1.0)  # the same for MuJoCo
+PLANNED, DRIVEN = (0.0, 0.45, 0.70, 1.0), (0.84, 0.37, 0.0, 1.0)  # blue and vermilion of Okabe and Ito
 FRAMES = 10  # frames a second of an animation
 ABOVE = 0.5  # m: the paths are drawn above the tree tops
 LARGEST = 2000  # pixels
@@ -130,77 +124,3 @@ def _open(model: Any, width: int, height: int) -> tuple[Any, Any]:
             "libosmesa6, and the environment variable MUJOCO_GL=osmesa); driving needs neither. MuJoCo says, with "
             f"MUJOCO_GL={wanted or 'unset'}: {error}"
         ) from None
-
-
-# --- figures -------------------------------------------------------------------------------------------------------
-
-
-def scene_figure(ground: Scene, picture: NDArray[np.uint8], drive: Drive) -> Figure:
-    """The picture of a drive with axes in the units of the mine, and a legend."""
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-
-    figure = Figure(figsize=(5.6, 6.6), layout="constrained")
-    axes = figure.subplots()
-    rows, columns = ground.heights.shape
-    corners = to_units(np.array([[-MARGIN, -MARGIN], [(columns - 1) * CELL - MARGIN, (rows - 1) * CELL - MARGIN]]))
-    axes.imshow(picture, extent=(corners[0, 0], corners[1, 0], corners[0, 1], corners[1, 1]), aspect="equal")
-    axes.plot(*drive.planned[-1], "o", mfc="none", mec=BLUE, ms=10, mew=2)
-    axes.plot(*drive.place, "x", color=VERMILION, ms=9, mew=2.5)
-    _frame_box(axes)
-    axes.set_xlabel("X")
-    axes.set_ylabel("Y")
-    lines = [
-        Line2D([], [], color=BLUE, lw=2, marker="o", mfc="none"),
-        Line2D([], [], color=VERMILION, lw=2, marker="x"),
-    ]
-    labels = ["planned", f"driven: {drive.outcome} after {drive.seconds:.1f} s"]
-    figure.legend(lines, labels, loc="outside lower center", ncols=2, frameon=False)
-    return figure
-
-
-def copper_figure(field: CopperField, reached: dict[float, FloatArray], best: dict[float, float]) -> Figure:
-    """Copper from above and from the side, and the most copper that each velocity finds.
-
-    `reached` holds the places (n, 2) where the robot stopped, for some velocities. `best` holds the most copper that
-    was measured anywhere, for each velocity.
-    """
-    from matplotlib.figure import Figure
-
-    x, y, z = (np.linspace(*BOUNDS[name], count) for name, count in (("X", 61), ("Y", 81), ("Z", 31)))
-    copper = np.array([[[field.at(a, b, c) for c in z] for a in x] for b in y])  # (y, x, z)
-    figure = Figure(figsize=(10.5, 5.6), layout="constrained")
-    above, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
-    side, value = right.get_subplotspec().subgridspec(2, 1, height_ratios=(1, 1)).subplots()
-    right.remove()
-    top = float(copper.max())
-    levels = np.linspace(0, np.ceil(top * 10) / 10, 19)
-    above.contourf(x, y, copper.max(axis=2), levels, cmap="YlOrBr")
-    above.plot(*to_units(START), "s", color=INK, ms=7)
-    above.annotate("start", to_units(START), (9, -3), textcoords="offset points", fontsize=9)
-    above.set(xlabel="X", ylabel="Y", title="the most copper at any depth", aspect="equal")
-    above.set(xlim=BOUNDS["X"], ylim=BOUNDS["Y"])
-    markers = zip(reached.items(), (BLUE, VERMILION), ("o", "x"), strict=False)
-    for (velocity, places), colour, marker in markers:
-        face = {"mfc": "none"} if marker == "o" else {}
-        above.plot(*places.T, marker, color=colour, ms=4.5, mew=1.1, label=f"stops at {velocity:g} °/s", **face)
-    above.legend(loc="upper left", fontsize=9, framealpha=0.85)
-    filled = side.contourf(x, z, copper.max(axis=0).T, levels, cmap="YlOrBr")
-    side.set(xlabel="X", ylabel="Z", title="seen along Y")
-    bar = figure.colorbar(filled, ax=side, pad=0.02)
-    bar.set_label("copper (%)")
-    value.plot(list(best), list(best.values()), "o-", color=BLUE)
-    value.axhline(top, color="#777777", lw=1, ls="--")
-    value.annotate("in the ground", (min(best), top), (0, 4), textcoords="offset points", fontsize=9, color="#777777")
-    value.set(xlabel="velocity (°/s)", ylabel="copper (%)", title="the most that a robot of this velocity finds")
-    value.set_ylim(0, 1.15 * top)
-    for axes in (side, value):
-        axes.spines[["top", "right"]].set_visible(False)
-    return figure
-
-
-def _frame_box(axes: Axes) -> None:
-    from matplotlib.patches import Rectangle
-
-    (left, right), (low, high) = BOUNDS["X"], BOUNDS["Y"]
-    axes.add_patch(Rectangle((left, low), right - left, high - low, fill=False, ec=INK, lw=0.8, ls=(0, (4, 3))))
