@@ -37,21 +37,20 @@ class ReportTable:
     rows: Sequence[Sequence[str | float | None]]
 
 
-def write_report(results: Results, folder: Path | str, *, title: str, reference: str | None = None) -> Path:
+def write_report(results: Results, folder: Path | str, *, title: str) -> Path:
     """Write figures, tables and `report.html` into the folder; return the path of the page.
 
-    The other methods are tested against `reference`: by default `posterior`, else `bomi`, else the first.
+    The other methods are tested against `posterior`, else `bomi`, else the first.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    against = reference or default_reference(results)
     figures = [("curves", curves_figure(results))]
     if trends := trends_figure(results):
         figures.append(("trends", trends))
     for name, figure in figures:
         drawing.save(figure, folder / name)
     pictures = [(name, (folder / f"{name}.svg").read_bytes()) for name, _ in figures]
-    tables = list(all_tables(results, against))
+    tables = list(all_tables(results, default_reference(results)))
     for table in (*tables, curves_table(results)):
         _write_csv(folder / f"{table.name}.csv", table)
     page = folder / "report.html"

@@ -43,7 +43,7 @@ CLOSE = 0.01  # requests as close as this are alike, where no length is better
 GAIN = 0.9  # the share of the squared error that memory has to leave at most
 
 
-def learn_execution(table: Table, completed: Completed, *, draws: int = DRAWS, seed: int = 0) -> Execution | None:
+def learn_execution(table: Table, completed: Completed, *, seed: int = 0) -> Execution | None:
     """What the rows say of the equipment; None where none of them is as likely as not to have strayed."""
     pairs = asked_and_done(table, completed)
     if not (pairs.strayed.any(-1).mean(0) >= 0.5).any():
@@ -51,7 +51,7 @@ def learn_execution(table: Table, completed: Completed, *, draws: int = DRAWS, s
     rng = np.random.default_rng(seed)
     worlds, n, p = pairs.done.shape
     often = float(pairs.strayed.any(-1).sum(1).mean() / (n + BELIEF))
-    each = math.ceil(draws * often / worlds)  # draws in a world; what is rare counts little
+    each = math.ceil(DRAWS * often / worlds)  # draws in a world; what is rare counts little
     world, row = np.nonzero(pairs.strayed.any(-1))
     chosen = rng.permutation(len(world))[np.arange(worlds * each) % len(world)]
     together = pairs.strayed[world[chosen], row[chosen]]  # (Q K, p)
