@@ -137,6 +137,7 @@ def test_a_long_list_is_looked_at_by_each_world_in_part():
         ([{"a": "0.5±0.1", "b": 0.5, "c": "x"}], "row 0, column 'a': expected a plain value or a blank"),
         ([{"a": 0.5, "b": 0.5, "c": "z"}], "column 'c': expected one of x, y"),
         ([(0.5, 0.5, "x")], "candidates must be a table or a list of mappings"),
+        ([None], "but one is None"),
         ("library.csv", "candidates must be a table or a list of mappings"),
         (7, "candidates must be a table or a list of mappings"),
     ],

@@ -141,7 +141,7 @@ def surface(
         ranked = ranked or sensitivity.importance(optimizer, outcome=name)
         numeric = [one.parameter for one in ranked if not isinstance(parameters[one.parameter], Categorical | Ordinal)]
         if len(numeric) < 2:
-            raise BomiError("a map needs two parameters that are numbers")
+            raise BomiError(f"a map needs two parameters that are numbers, but there are {len(numeric)}")
         pair = numeric[0], numeric[1]
     if setting is None:
         setting = optimizer.best().setting
@@ -248,7 +248,7 @@ def prospects(optimizer: Optimizer, *, labels: Sequence[object] | None = None) -
     rows = optimizer.observations.rows
     done = [place for place, row in enumerate(rows, 1) if row.tried]
     if len(done) < FEWEST:
-        raise BomiError(f"what experiments gain is shown from {FEWEST} of them on")
+        raise BomiError(f"what experiments gain is shown from {FEWEST} of them on, but there are {len(done)}")
     whole = optimizer.prospects()
     counts = np.unique(np.linspace(max(FEWEST, len(done) // 4), len(done), LOOKS_BACK).round().astype(int))
     found = []

@@ -92,8 +92,11 @@ def read_names(space: Space, names: object, what: str = "`same`") -> tuple[str, 
 def read_candidates(space: Space, candidates: object, given: Collection[str] = ()) -> dict[str, list[Known | None]]:
     """What is known of each candidate, by columns: of a table, or of a list of mappings. A blank is not known."""
     if isinstance(candidates, Sequence) and not isinstance(candidates, str | bytes):
-        if not all(isinstance(one, Mapping) for one in candidates):
-            raise TableError("candidates must be a table or a list of mappings of parameter to value")
+        for one in candidates:
+            if not isinstance(one, Mapping):
+                raise TableError(
+                    f"candidates must be a table or a list of mappings of parameter to value, but one is {shown(one)}"
+                )
         names = dict.fromkeys(str(name) for one in candidates for name in one)
         columns: dict[str, list[object]] = {name: [one.get(name) for one in candidates] for name in names}
         return candidate_columns(space, columns, range(len(candidates)), given)
@@ -111,7 +114,7 @@ def candidate_columns(
 ) -> dict[str, list[Known | None]]:
     """The columns of a list of candidates, checked; TableError names every problem with its row and column."""
     if not labels:
-        raise TableError("the list of candidates is empty")
+        raise TableError("the list of candidates is empty: give one at least, or none to choose from the whole space")
     there = (*columns, *given, *space.measured)
     missing = [name for name in space.names if name not in there and default_of(space, name) is None]
     if missing:

@@ -131,7 +131,10 @@ class BomiSampler(BaseSampler):
         """
         search_space = self.infer_relative_search_space(study, _NO_TRIAL)
         if not search_space:
-            raise StudyError(f"study {study.study_name!r} has no parameters to learn about yet")
+            raise StudyError(
+                f"study {study.study_name!r} has no parameters to learn about yet; "
+                "run a trial, or give the sampler its search_space"
+            )
         return self._optimizer(study, search_space)
 
     def _optimizer(

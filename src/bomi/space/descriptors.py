@@ -102,7 +102,8 @@ def _rows(spec: Any, values: Sequence[Known]) -> Mapping[object, Mapping[str, ob
         if len(spec.columns) > 1 and not any(_text(value) in named for value in values):
             spec = spec.set_index(spec.columns[0])  # then the first column names them
         if not spec.index.is_unique:
-            raise _error("two lines of the descriptors are of the same category")
+            doubled = spec.index[spec.index.duplicated()][0]
+            raise _error(f"two lines of the descriptors are of {_text(doubled)!r}; keep one of them")
         spec = spec.to_dict("index")
     if isinstance(spec, Mapping) and spec and all(isinstance(row, Mapping) for row in spec.values()):
         return spec
