@@ -81,7 +81,7 @@ def test_other_lines_notes_and_truth_values() -> None:
             "'polarity' of 'ethanol' must be a number or blank, but got '24x'",
         ),
         (TABLE * 0, "they tell none of them apart"),
-        (pd.concat([TABLE, TABLE]), "two lines of the descriptors are of .*; keep one"),
+        (pd.concat([TABLE, TABLE]), "two lines of the descriptors are of 'water'; keep one of them"),
         ([1, 2, 3], "a table with a line for each category"),
         ({"water": 80}, "a mapping such as"),
         ({name: {"polarity": float("inf")} for name in SOLVENTS}, "'polarity' of 'water': expected a finite number"),
