@@ -5,6 +5,7 @@ import pytest
 from bomi.campaign import append, guess, ledger, read_experiments, summarize
 from bomi.campaign.sheet import parse_sheet
 from bomi.campaign.storage import LIMIT
+from bomi.campaign.toml import parse_campaign
 from bomi.errors import BomiError, FileError, TableError
 from bomi.space.cells import Interval, Normal
 
@@ -232,3 +233,16 @@ def test_a_column_of_marks_is_no_parameter(lab):
     found = guess(parse_sheet(lab, text.encode()))
     assert list(found.campaign.space.names) == ["temperature"]
     assert "exclude" in found.unused
+
+
+def test_the_best_row_keeps_all_limits_and_is_not_excluded(lab):
+    path = lab.parent / "campaign.toml"
+    text = '[objectives.y]\n[objectives.c]\ngoal = "limit"\ntarget = 6\n[parameters.x]\nrange = [0, 9]\n'
+    campaign = parse_campaign(path, text.encode())
+    lab.write_text("x,y,c,exclude\n1,5,6,\n2,9,7,\n3,8,1,yes\n4,5,2,\n5,7,,\n6,,1,\n")
+    found = read_experiments(lab, campaign)
+    assert found.best(campaign.objectives[0]) == 4  # whose limit is not known to be broken
+    lab.write_text("x,y,c\n1,5,6\n2,9,7\n4,5,2\n")
+    assert read_experiments(lab, campaign).best(campaign.objectives[0]) == 0  # of equal ones the first
+    lab.write_text("x,y,c\n2,9,7\n")
+    assert read_experiments(lab, campaign).best(campaign.objectives[0]) is None

@@ -35,7 +35,7 @@ def test_two_outcomes_and_their_trade_offs(tmp_path, served, tab):
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     (tmp_path / "campaign.toml").write_text(TOML, encoding="utf-8")
     page = tab(served(table).address)
-    page.get_by_text("13 rows, 11 with an outcome, 1 pending, 1 failed. 1 value missing, 0 uncertain").wait_for()
+    page.get_by_text("13 rows, 11 with an outcome, 1 waiting, 1 failed. 1 value missing, 0 uncertain").wait_for()
     # One outcome is there before the other.
     page.get_by_role("tab", name="Suggest").click()
     page.get_by_role("button", name="Enter result").click()

@@ -69,8 +69,13 @@ def test_maps_figures_to_save_and_the_way_from_a_gap_to_its_row(lab, served, tab
     page.get_by_role("heading", name="Around the recommended setting").wait_for()
     texts = "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data ?? []).flatMap(d => d.text ?? [])"
     page.wait_for_function(f"{texts}.some(text => /temperature: 150/.test(text))")  # hovering shows the setting
-    page.get_by_role("slider", name="temperature (°C)").locator("[tabindex]").press("ArrowLeft")
+    # A slider along a logarithm says the value, and not its place.
+    slider = page.get_by_role("slider", name="time (h)")
+    before = slider.get_attribute("aria-valuetext")
+    assert 0.5 <= float(before.removesuffix("\u202fh")) <= 100
+    slider.locator("[tabindex]").press("ArrowLeft")
     page.get_by_role("heading", name="Around your own setting").wait_for()
+    assert float(slider.get_attribute("aria-valuetext").removesuffix("\u202fh")) < float(before.removesuffix("\u202fh"))
     # Marks are as dark as they are meant to be: rows along a slice, and the bars of what matters.
     dots = (
         "[...document.querySelectorAll('.js-plotly-plot')].flatMap(p => p.data ?? []).map(d => d.marker?.opacity ?? 1)"

@@ -25,7 +25,7 @@ from bomi.campaign.marks import Decision, decide
 from bomi.campaign.sheet import Sheet, load_sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.columns import SHOWN_PROBLEMS, read_columns
-from bomi.data.objectives import ERROR
+from bomi.data.objectives import ERROR, Objective, keeps_limits
 from bomi.data.observations import Row
 from bomi.data.reading import read_exclude
 from bomi.data.settings import candidate_columns
@@ -56,6 +56,13 @@ class Experiments:
         """A row as people call it: by its id, where it has one, and by its line."""
         identity, line = self.rows[place].id, f"row {self.numbers[place]}"
         return f"{identity} ({line})" if identity else line
+
+    def best(self, objective: Objective) -> int | None:
+        """The place of the best row by one outcome, of those that keep all limits; an excluded row does not count."""
+        name, objectives = objective.name, self.campaign.objectives
+        rows = [(i, row.outcomes) for i, row in enumerate(self.rows) if name in row.outcomes and not row.excluded]
+        kept = [(objective.merit(seen[name]), -i) for i, seen in rows if keeps_limits(objectives, seen)]
+        return -max(kept)[1] if kept else None
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CONFIG = {"displayModeBar": False, "responsive": True}
 WIDTH, HEIGHT = 240, 84  # of a small density
-SLICE, FEW = 210, 6  # height of a slice, and the categories that stand side by side in it
+SLICE, SIDE_BY_SIDE = 210, 24  # height of a slice, and the letters of categories that stand side by side in it
 LINE = 22  # height of a category in a list of more of them
 
 
@@ -235,18 +235,21 @@ def map_figure(
             "marker": {"size": 13, "color": VERMILION, "line": {"color": "#ffffff", "width": 2}},
         },
     ]  # fmt: skip
-    axes = [
-        {
-            "title": _title(with_unit(name, parameters[name].unit)),
-            "type": "log" if _is_log(parameters[name]) else "linear",
-        }
-        for name in names
-    ]
+    axes = [{"title": _title(with_unit(name, parameters[name].unit)), **_along(parameters[name])} for name in names]
     return {"data": data, "layout": layout(xaxis=axes[0], yaxis=axes[1]), "config": CONFIG}
 
 
-def _is_log(parameter: Parameter) -> bool:
-    return isinstance(parameter, Real | Integer) and parameter.log
+def _along(parameter: Parameter) -> dict[str, Any]:
+    """The axis of a number, from end to end."""
+    if not isinstance(parameter, Real | Integer):
+        return {}
+    left, right = (math.log10(end) if parameter.log else end for end in (parameter.low, parameter.high))
+    pad = 0.04 * (right - left)
+    if not parameter.log:
+        return {"range": [left - pad, right + pad]}
+    steps = (1, 2, 5) if right - left < 1.5 else (1,)
+    ticks = [step * 10.0**power for power in range(math.floor(left), math.ceil(right) + 1) for step in steps]
+    return {"range": [left - pad, right + pad], "type": "log", "tickvals": ticks}
 
 
 def _marker(complete: bool) -> dict[str, Any]:
@@ -271,7 +274,12 @@ def slice_height(one: Slice, parameter: Parameter) -> int:
 
 
 def _listed(one: Slice, parameter: Parameter) -> bool:
-    return not isinstance(parameter, Real | Integer) and len(one.values) > FEW
+    return not isinstance(parameter, Real | Integer) and not side_by_side(one.values)
+
+
+def side_by_side(values: Sequence[object]) -> bool:
+    """Whether there is room for categories beside each other; if not, they are listed."""
+    return len(" ".join(map(str, values))) <= SIDE_BY_SIDE
 
 
 def slice_figure(
@@ -330,10 +338,7 @@ def slice_figure(
             "line": {"color": VERMILION, "width": 1.6, "dash": "dash"},
         }
     )  # fmt: skip
-    axis: dict[str, Any] = {"showgrid": False}
-    if isinstance(parameter, Real | Integer):
-        left, right = (math.log10(end) if parameter.log else end for end in (parameter.low, parameter.high))
-        axis["range"] = [left - 0.04 * (right - left), right + 0.04 * (right - left)]
+    axis: dict[str, Any] = {"showgrid": False, **_along(parameter)}
     if choice:
         axis |= {
             "type": "category",
@@ -341,8 +346,6 @@ def slice_figure(
             "categoryarray": values,
             "range": [-0.6, len(values) - 0.4],
         }
-    elif isinstance(parameter, Real | Integer) and parameter.log:
-        axis |= {"type": "log", "dtick": "D2" if parameter.high / parameter.low < 30 else 1}
     values_axis = {"range": list(limits), "nticks": 5, "title": _title(outcome, 22)}
     if not _listed(one, parameter):
         return {"data": data, "layout": layout(height=SLICE, xaxis=axis, yaxis=values_axis), "config": CONFIG}

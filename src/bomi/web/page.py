@@ -55,7 +55,7 @@ class Tab:
             with ui.link(target="/" if others else "?view=home").classes("brand").props('aria-label="bomi, home"'):
                 ui.label("bomi")
             with ui.element("nav").props('aria-label="Views"'):
-                self.tabs = ui.tabs().props("no-caps inline-label shrink outside-arrows")
+                self.tabs = ui.tabs().props("no-caps inline-label shrink outside-arrows align=left")
                 with self.tabs:
                     self.dots = {name: self.tab(name, label) for name, (label, _) in VIEWS.items()}
                 self.tabs.value = start

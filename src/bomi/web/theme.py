@@ -11,7 +11,7 @@ from typing import Any
 from nicegui import json, ui
 
 from bomi.campaign import Campaign
-from bomi.results import rounded
+from bomi.results import capitalized, rounded
 from bomi.space import Parameter, cells
 from bomi.space.cells import Cell
 
@@ -168,8 +168,13 @@ def key(kind: str, text: str) -> None:
 
 
 def sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}."
+    """With a capital letter and a full stop, and no percentage torn apart."""
+    return f"{capitalized(text)}.".replace(" %", "\u202f%")
+
+
+def percent(share: float) -> str:
+    """A share, not to be torn apart."""
+    return with_unit(f"{100 * share:.0f}", "%")
 
 
 def count(number: int, word: str) -> str:

@@ -244,7 +244,7 @@ def _summary(result: Snapshot, sheet: Sheet) -> str:
     inputs = [column for column in found.columns if column.column in result.experiments.campaign.space.names]
     missing, unsure = sum(column.unknown for column in inputs), sum(column.uncertain for column in inputs)
     parts = [theme.count(found.rows, "row"), f"{found.outcomes} with an outcome"]
-    parts += [f"{found.pending} pending"] if found.pending else []
+    parts += [f"{found.pending} waiting"] if found.pending else []
     parts += [f"{found.failed} failed"] if found.failed else []
     gaps = f"{theme.count(missing, 'value')} missing, {unsure} uncertain"
     return f"{', '.join(parts)}. {gaps}; complete: {theme.count(found.complete, 'row')}."

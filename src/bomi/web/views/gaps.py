@@ -12,11 +12,11 @@ from bomi.campaign.draft import enter
 from bomi.campaign.snapshot import Snapshot
 from bomi.errors import BomiError, TableError
 from bomi.impute.summary import meanings
-from bomi.results import percent
 from bomi.space import Integer, Real, cells
 from bomi.space.cells import Interval, Normal
 from bomi.web import figures, saved_figures, theme
 from bomi.web.desk import Session
+from bomi.web.theme import percent
 from bomi.web.views import View
 from bomi.web.views.outside import offer, refused
 from bomi.web.views.result import beside
@@ -251,7 +251,8 @@ def _words(gap: Gap, campaign: Campaign) -> str:
         text = f"Most likely {value} ({percent(share)})"
     elif gap.low is not None and gap.middle is not None and gap.high is not None:
         middle = theme.with_unit(theme.number(gap.middle, 3), parameter.unit)
-        text = f"About {middle}, 90 % between {theme.number(gap.low, 3)} and {theme.number(gap.high, 3)}"
+        low, high = theme.number(gap.low, 3), theme.number(gap.high, 3)
+        text = f"About {middle}" + (f", 90 % between {low} and {high}" if low != high else "")
     else:
         text = ""
     if gap.asked is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from bomi.campaign import Experiments
-from bomi.data.objectives import Objective
+from bomi.data.objectives import Objective, wanted
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views import View
@@ -137,25 +137,22 @@ class HomeView(View):
         """The best row of each outcome so far."""
         with theme.sheet():
             theme.heading("Best so far")
-            for objective in experiments.campaign.objectives:
+            for objective in wanted(experiments.campaign.objectives):
                 self.best_of(experiments, objective)
 
     def best_of(self, experiments: Experiments, objective: Objective) -> None:
         """The best row of one outcome."""
-        rows = [
-            (row.outcomes[objective.name], number, row)
-            for number, row in zip(experiments.numbers, experiments.rows, strict=True)
-            if objective.name in row.outcomes and not row.excluded
-        ]
-        if not rows:
-            ui.label(f"{objective.name}: no outcome yet").classes("soft")
+        outcomes = experiments.campaign.outcomes
+        place = experiments.best(objective)
+        if place is None:
+            kept = " that keeps the limits" if len(wanted(experiments.campaign.objectives)) < len(outcomes) else ""
+            ui.label(f"{objective.name}: no outcome yet{kept}").classes("soft")
             return
-        value, number, row = max(rows, key=lambda found: objective.merit(found[0]))
-        if len(experiments.campaign.outcomes) > 1:
+        row, tried = experiments.rows[place], sum(objective.name in one.outcomes for one in experiments.rows)
+        if len(outcomes) > 1:
             ui.label(objective.name).classes("soft")
-        ui.label(theme.with_unit(theme.number(value, 6), objective.unit)).classes("big")
-        called = theme.called(number, row.id)
-        ui.label(f"{objective.wish}; {called}, of {theme.count(len(rows), 'row')}").classes("soft small")
+        ui.label(theme.with_unit(theme.number(row.outcomes[objective.name], 6), objective.unit)).classes("big")
+        ui.label(f"{objective.wish}; {experiments.label(place)}, of {theme.count(tried, 'row')}").classes("soft small")
         parameters = experiments.campaign.space.parameters
         theme.facts([(name, theme.shown(cell, parameters[name])) for name, cell in row.recorded.items()])
 
@@ -173,11 +170,12 @@ class HomeView(View):
                 names = [theme.called(number, row.id) for number, row in waits]
                 more = f" and {len(names) - 6} more" if len(names) > 6 else ""
                 ui.label(f"Waiting for a result: {', '.join(names[:6])}{more}.")
-                theme.button("Enter results", lambda: self.go("suggest"), icon="edit")
             else:
                 ui.label("No row awaits its outcome.").classes("soft")
-            ui.element("div").classes("grow")
-            theme.button("Suggest next", lambda: self.go("suggest"), icon="auto_awesome", primary=True)
+            with theme.block("line"):
+                theme.button("Suggest next", lambda: self.go("suggest"), icon="auto_awesome", primary=True)
+                if waits:
+                    theme.button("Enter results", lambda: self.go("suggest"), icon="edit")
 
     def trust(self, experiments: Experiments) -> None:
         """Whether the model can be trusted, once it is known."""

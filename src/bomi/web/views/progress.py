@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from bomi.data.objectives import Objective, wanted
-from bomi.results import by_name, percent
+from bomi.results import by_name
 from bomi.space.cells import Cell, Known
 from bomi.web import figures, saved_figures, theme
 from bomi.web.desk import Session
+from bomi.web.theme import percent
 from bomi.web.views import View
 from bomi.web.views.slices import Slices
 from bomi.web.views.waiting import compute
@@ -142,7 +143,7 @@ class ProgressView(View):
         with theme.sheet():
             theme.heading("Best trade-offs")
             ui.label(
-                f"{campaign.wish[:1].upper()}{campaign.wish[1:]}. No setting is expected to be better than one of "
+                f"{theme.sentence(campaign.wish)} No setting is expected to be better than one of "
                 "these in every outcome."
             ).classes("soft small")
             predictions = [by_name(one.best.predicted, campaign.outcomes) for one in choices if one.best.predicted]
@@ -247,11 +248,9 @@ class ProgressView(View):
             with theme.block("importance"):
                 for one in found:
                     ui.label(one.parameter)
-                    with theme.block("line").style("gap: 0; flex-wrap: nowrap").props("aria-hidden=true"):
-                        alone = min(one.alone, one.total) if one.total else one.alone
-                        ui.element("div").classes("share").style(f"width: {100 * alone / largest:.1f}%")
-                        rest = max(one.total - alone, 0.0)
-                        ui.element("div").classes("share more").style(f"width: {100 * rest / largest:.1f}%")
+                    both = max(one.total, one.alone)
+                    bar = theme.block("share").props("aria-hidden=true")
+                    bar.style(f"width: {100 * both / largest:.1f}%; --alone: {100 * one.alone / (both or 1):.0f}%")
                     shares = f"{percent(one.alone)} alone / {percent(one.total)} with others"
                     ui.label(f"{shares} ({percent(one.low)} to {percent(one.high)}): {one.verdict}").classes("small")
             theme.export(saved_figures.importance(found, self.outcome), f"what matters for {self.outcome}")

@@ -10,6 +10,7 @@ from nicegui import ui
 from bomi.campaign.document import TYPES, constraint_of
 from bomi.data.objectives import WITH_VALUE
 from bomi.errors import BomiError
+from bomi.results import capitalized
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.setup_form import Form, constraint_document, is_numeric, is_range, term_name
@@ -17,7 +18,7 @@ from bomi.web.views.typed import keep
 
 KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
 GOALS = {
-    "maximize": "maximize", "minimize": "minimize", "target": "reach a value", "limit": "stay at or below a value",
+    "maximize": "maximize", "minimize": "minimize", "target": "reach a value", "limit": "stay at or below",
 }  # fmt: skip
 WHAT = {"terms": "a weighted sum", "product": "a product of powers", "nonzero": "how many are not 0"}
 TOTALS = {"terms": "Their sum", "product": "Their product", "nonzero": "Their number"}
@@ -76,7 +77,7 @@ class Part:
 
     def tell(self, text: str, field: str) -> None:
         """What is wrong, at its field if it has one that is seen."""
-        told = text[:1].upper() + text[1:]
+        told = capitalized(text)
         found = self.fields.get(field)
         if found is not None and found.visible:
             found.error = told

@@ -19,7 +19,6 @@ from bomi.web.views.waiting import there
 if TYPE_CHECKING:
     from bomi.analysis.insight import Slice
 
-FEW = 5  # values that are chosen by buttons; more of them from a list
 STEPS = 400  # of a slider whose parameter has no step
 
 
@@ -61,7 +60,7 @@ class Slices:
                     self.where = ui.label().classes("small")
                 with theme.block("line"):
                     self.here = ui.label().classes("big").style("font-size: 22px").props("role=status")
-                    theme.button("Back to the recommended", self.back, icon="restart_alt")
+                    self.home = theme.button("Back to the recommended", self.back, icon="restart_alt")
             with theme.block("cards").style("grid-template-columns: repeat(auto-fit, minmax(min(100%, 270px), 1fr))"):
                 for one in found:
                     with theme.block("stack").style("min-width: 0; gap: 4px"):
@@ -91,7 +90,7 @@ class Slices:
             made.props["aria-label"] = with_unit(name, parameter.unit)
             return made
         texts = [cells.text(value) for value in parameter.values]
-        if len(texts) <= FEW:
+        if figures.side_by_side(texts):
             made = ui.toggle(texts, value=cells.text(self.setting[name]))
             made.props("no-caps unelevated dense padding='2px 10px' role=group").style("align-self: flex-start")
             made.props["aria-label"] = name
@@ -108,13 +107,12 @@ class Slices:
         ends = figures.limits(found, outcomes, possible)
         self.here.text = dict(theme.expected(experiments.campaign, predicted))[self.outcome]
         moved = self.setting != self.recommended
+        self.home.set_visibility(moved)
         self.title.text = "Around your own setting" if moved else "Around the recommended setting"
         told = [f"{name} {theme.shown(value, self.parameters[name])}" for name, value in self.setting.items()]
         self.where.text = ", ".join(told)
         for one in found:
-            self.controls[one.parameter][1].text = theme.shown(
-                self.setting[one.parameter], self.parameters[one.parameter]
-            )
+            self.tell(one.parameter)
             known = figures.known_points(experiments, one.parameter, self.outcome)
             figure = figures.slice_figure(
                 one, self.parameters[one.parameter], self.setting[one.parameter], ends, known, self.axis(), possible
@@ -131,8 +129,16 @@ class Slices:
         if value is None or self.setting.get(name) == value:
             return
         self.setting[name] = value
-        self.controls[name][1].text = theme.shown(value, self.parameters[name])
+        self.tell(name)
         self.look()
+
+    def tell(self, name: str) -> None:
+        """The value of a parameter, to the eye and to a screen reader; its slider may be on the way further."""
+        control, label = self.controls[name]
+        label.text = theme.shown(self.setting[name], self.parameters[name])
+        if isinstance(control, ui.slider):
+            found = f"getHtmlElement({control.id})?.setAttribute('aria-valuetext', {theme.dumps(label.text)})"
+            control.client.run_javascript(f"setTimeout(() => {found}, 0)")
 
     def back(self) -> None:
         """To the recommended setting."""

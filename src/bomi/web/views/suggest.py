@@ -11,8 +11,10 @@ from nicegui import background_tasks, ui
 from bomi.campaign import Campaign, append
 from bomi.campaign.draft import remove_row
 from bomi.campaign.run_sheet import run_sheet
+from bomi.data.objectives import Objective
 from bomi.data.observations import Row
 from bomi.errors import BomiError
+from bomi.results import Prediction, by_name
 from bomi.web import theme
 from bomi.web.desk import Asking, Suggested
 from bomi.web.views import View
@@ -162,20 +164,23 @@ class SuggestView(View):
         """One suggestion."""
         predicted = advice.suggestion.predicted
         kind, reason = advice.why
+        objectives = {one.name: one for one in campaign.objectives}
+        each = by_name(predicted, campaign.outcomes) if predicted is not None else {}
         with theme.sheet().props(f'aria-label="Suggestion {place + 1}"'):
             with theme.block("line between"):
                 ui.label(f"Suggestion {place + 1}").classes("soft")
                 if kind:
                     ui.label(kind).classes("badge")
             for name, text in theme.expected(campaign, predicted):
+                objective, one = objectives[name], each[name]
                 with theme.block("stack tight"):
                     ui.label(text).classes("big")
-                    ui.label(f"expected {name}{self.beside_best(campaign, name, predicted)}").classes("soft small")
-                    self.interval(campaign, name, predicted)
+                    ui.label(f"expected {name}{self.beside_mark(objective, one.mean)}").classes("soft small")
+                    self.interval(objective, one)
             for name, text in theme.expected(campaign, advice.suggestion.as_done):
                 ui.label(f"As the equipment does it: {text} {name}").classes("soft small")
             self.beside_nearest(campaign, advice)
-            ui.label(reason[:1].upper() + reason[1:] + ".").classes("soft small")
+            ui.label(theme.sentence(reason)).classes("soft small")
             ui.element("div").classes("grow")
             theme.button("Add to the table", lambda: self.add([place]), icon="playlist_add")
 
@@ -195,40 +200,40 @@ class SuggestView(View):
             nearest = theme.called(advice.nearest, lines[advice.nearest].id)
             ui.label(f"In brackets: the nearest row, {nearest}.").classes("soft small")
 
-    def measured(self, name: str) -> list[float]:
-        """What was measured of an outcome so far."""
+    def mark(self, objective: Objective) -> float | None:
+        """What to compare an expected outcome with: its limit, or the best so far."""
         experiments = self.session.snapshot.experiments
-        return [row.outcomes[name] for row in experiments.rows if name in row.outcomes] if experiments else []
+        if objective.limited:
+            return objective.target
+        place = experiments.best(objective) if experiments is not None else None
+        return None if experiments is None or place is None else experiments.rows[place].outcomes[objective.name]
 
-    def beside_best(self, campaign: Campaign, name: str, predicted: Any) -> str:
-        """How far the expected outcome is from the best so far."""
-        objective = next(one for one in campaign.objectives if one.name == name)
-        measured = self.measured(name)
-        if not measured:
+    def beside_mark(self, objective: Objective, mean: float) -> str:
+        """How far the expected outcome is from the best so far, or from its limit."""
+        mark = self.mark(objective)
+        if mark is None:
             return ""
-        best = max(measured, key=objective.merit)
-        change = _of(predicted, name).mean - best
-        sign = "+" if change >= 0 else "−"
-        text = theme.with_unit(sign + theme.number(abs(change), 2), objective.unit)
-        return f", {text} beside the best so far ({theme.number(best)})"
+        change = mean - mark
+        text = theme.with_unit(("+" if change >= 0 else "−") + theme.number(abs(change), 2), objective.unit)
+        return f", {text} beside {'its limit' if objective.limited else 'the best so far'} ({theme.number(mark)})"
 
-    def interval(self, campaign: Campaign, name: str, predicted: Any) -> None:
-        """The 90 % interval among the outcomes so far, as a bar, with a mark at the best of them."""
-        objective = next(one for one in campaign.objectives if one.name == name)
-        measured, one = self.measured(name), _of(predicted, name)
-        if not measured:
+    def interval(self, objective: Objective, one: Prediction) -> None:
+        """The 90 % interval among the outcomes so far, as a bar, with a mark at the best of them or at the limit."""
+        experiments, name, mark = self.session.snapshot.experiments, objective.name, self.mark(objective)
+        if experiments is None or mark is None:
             return
+        measured = [row.outcomes[name] for row in experiments.rows if name in row.outcomes]
         least, most = objective.bounds
         low, high = max(one.mean - 1.645 * one.sd, least), min(one.mean + 1.645 * one.sd, most)
-        start, end = min(*measured, low), max(*measured, high)
+        start, end = min(*measured, low, mark), max(*measured, high, mark)
         width = (end - start) or 1.0
-        best = max(measured, key=objective.merit)
-        about = f"90 % between {theme.number(low)} and {theme.number(high)}; the mark is the best so far"
+        what = "its limit" if objective.limited else "the best so far"
+        about = f"90 % between {theme.number(low)} and {theme.number(high)}; the mark is {what}"
         with theme.block("interval") as bar:
             ui.element("span").style(
                 f"left: {100 * (low - start) / width:.1f}%; width: {max(100 * (high - low) / width, 1):.1f}%"
             )
-            ui.element("i").style(f"left: {min(100 * (best - start) / width, 99.2):.1f}%")
+            ui.element("i").style(f"left: {min(100 * (mark - start) / width, 99.2):.1f}%")
         bar.props["role"] = "img"
         bar.props["aria-label"] = about
         bar.tooltip(about)
@@ -305,7 +310,7 @@ class SuggestView(View):
         with theme.sheet():
             with theme.block("line between"):
                 theme.heading(f"Experiment {row.id}" if row.id else f"Row {number}")
-                ui.label(f"row {number}").classes("soft small")
+                ui.label(f"row {number}" if row.id else "").classes("soft small")
             inputs = [(name, theme.shown(cell, parameters[name])) for name, cell in row.recorded.items()]
             theme.facts([*inputs, *theme.seen(campaign, row.outcomes)])
             asked = self.session.desk.texts.get(f"asked/{row.id}") if row.id else None
@@ -313,7 +318,7 @@ class SuggestView(View):
                 expected = ", ".join(f"{name} {text}" for name, text in dict(asked.get("expected", {})).items())
                 said = [f"Expected: {expected}."] if expected else []
                 why = str(asked.get("why", ""))
-                ui.label(" ".join([*said, why[:1].upper() + why[1:] + "."])).classes("soft small")
+                ui.label(" ".join([*said, theme.sentence(why)])).classes("soft small")
             ui.element("div").classes("grow")
             begun = any(key.startswith(f"{row.id or number}/") for key in kept)
             with theme.block("line"):
@@ -345,8 +350,3 @@ class SuggestView(View):
             "Withdraw it",
             remove,
         )
-
-
-def _of(predicted: Any, name: str) -> Any:
-    """What is predicted of one outcome."""
-    return predicted[name] if isinstance(predicted, Mapping) else predicted
