@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import re
 import zipfile
 from dataclasses import dataclass
 from functools import cache
@@ -133,7 +134,7 @@ def workbook(rows: list[list[str]], options: dict[str, str]) -> bytes:
             value = number(text.removesuffix("%%"))
             if text:
                 typed = text.removeprefix("'") if value is None else value / 100 if percent else value
-                if i > 1 and get_column_letter(j) in options.get("dates", "").split(","):
+                if re.match(r"\d{4}-\d\d-\d\d", text) and get_column_letter(j) in options.get("dates", "").split(","):
                     typed = datetime.datetime.fromisoformat(text)
                 cell = sheet.cell(i, j, typed)
                 cell.number_format = "0%" if percent else "General"

@@ -199,9 +199,9 @@ def test_an_excluded_row_says_nothing_of_its_columns():
             "maximize",
             ["Corrosion resistance (h)", "wear resistance", "Verschleißfestigkeit", "residual activity",
              "Pb removal (%)", "résistance à l'usure", "cost efficiency", "gloss", "e.e./%", "収率",
-             "Opbrengst", "noise reduction (dB)"],
+             "Opbrengst", "noise reduction (dB)", "cycles to crack", "trous avant usure"],
         ),
-        (None, ["Temp (C)", "N (kg/ha)", "viscosity", "Resistance (ohm)"]),
+        (None, ["Temp (C)", "N (kg/ha)", "viscosity", "Resistance (ohm)", "T Härten (°C)"]),
     ],
 )  # fmt: skip
 def test_the_name_of_an_outcome_says_whether_more_of_it_is_better(goal, names):
@@ -225,6 +225,28 @@ def test_what_was_asked_beside_what_was_done_is_no_parameter_of_its_own():
     )
     assert said["T actual (°C)"].startswith("parameter: ")
     assert why("run,T set,time,HV\n1,500,30,210\n2,550,60,232\n3,600,30,251\n")["T set"].startswith("parameter: ")
+
+
+@pytest.mark.parametrize("name", ["Excluded?", "Ausreißer"])
+def test_rows_that_a_column_marks_are_named_while_they_count(name, tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text(f"run,T,HV,{name}\n1,50,2,\n2,50,3,no\n3,60,30,x\n4,60,4,\n")
+    write_guess(table)
+    experiments = read_experiments(table, Campaign.read(tmp_path / "campaign.toml"))
+    assert f"3 (row 4): {name!r} says 'x'; yes in a column 'exclude' leaves the row out" in doubts(experiments)
+
+
+def test_grades_are_no_litres():
+    assert why("run,steel,T,HV\n1,304L,50,2\n2,316L,60,3\n3,304L,50,4\n4,316L,60,5\n")["steel"] == (
+        "parameter: category: 304L, 316L"
+    )
+    assert "number, from 5 to 10 L" in why("run,vessel,T,HV\n1,5L,50,2\n2,10L,60,3\n3,5L,50,4\n4,10L,60,5\n")["vessel"]
+
+
+def test_a_unit_in_one_cell_is_not_that_of_numbers_of_another_size():
+    table = "run,bath,t (h),HV\n1,131,1,2\n2,140,2,3\n3,57 °C,1,4\n4,135,2,5\n"
+    with pytest.raises(FileError, match="'57 °C' has a unit and 131 has none"):
+        guessed(table, objective="HV")
 
 
 def test_ratios_are_no_times_of_day():

@@ -3,7 +3,8 @@
 from bomi.campaign.edits import Conflict, Edit, Removal, save_edits
 from bomi.campaign.experiments import Experiments, Library, Summary, read_experiments, read_library, summarize
 from bomi.campaign.faults import CampaignError, Fault
-from bomi.campaign.guess import Guess, guess, write_guess
+from bomi.campaign.guess import guess, write_guess
+from bomi.campaign.guessed import Guess
 from bomi.campaign.pending import Ledger, append, ledger, withdraw
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.snapshot import Snapshot, take_snapshot

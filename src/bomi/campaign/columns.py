@@ -27,7 +27,7 @@ _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
 _LETTERED = re.compile(r"(\s*[+-]?\d[\d.,]*)\s?([a-e]{1,4})\s*")
 _OF_SCALE = re.compile(r"\s*\d+(?:[.,]\d+)?\s*(/(?:5|7|9|10|20|100))\s*")  # 7/10, of a score
 LAST = 20  # cells that tell whether people type the unit
-NEAR = 3.0  # numbers without a unit are in that of the others if they are no further off than this factor
+NEAR = 1.5  # numbers without a unit are in that of the others if they are no further off than this factor
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bomi.campaign.experiments import Experiments
-from bomi.campaign.lexicon import goal_of, is_count, is_thing
+from bomi.campaign.lexicon import OUT_NAME, goal_of, is_count, is_thing
 from bomi.campaign.mixtures import listed, mixtures
 from bomi.campaign.words import likely_mistakes, merge_spellings
 from bomi.campaign.writing import toml_key
 from bomi.data.bulk import far_from_bulk
 from bomi.data.observations import Row
+from bomi.data.reading import read_exclude
 from bomi.space import EXCLUDE, Categorical, cells, units
 
 FloatArray = NDArray[np.float64]
@@ -228,9 +229,12 @@ def _said_to_be_out(experiments: Experiments) -> Iterator[str]:
     used = {*experiments.campaign.space.names, *experiments.campaign.outcomes, EXCLUDE}
     found = []
     for name, column in experiments.sheet.columns.items():
-        if name not in used and _OUT.search("\n".join(column)):
+        said: Iterable[tuple[int, str]] = ()
+        if name not in used and OUT_NAME.fullmatch(name.strip(" ?")):
+            said = ((i, text.strip()) for i, text in enumerate(column) if read_exclude(text))
+        elif name not in used and _OUT.search("\n".join(column)):
             said = ((i, match[0]) for i, text in enumerate(column) if (match := _OUT.search(text)))
-            found += [(i, name, word) for i, word in said if not experiments.rows[i].excluded]
+        found += [(i, name, word) for i, word in said if not experiments.rows[i].excluded]
     for i, name, word in sorted(found)[:3]:
         yield f"{experiments.label(i)}: {name!r} says {word!r}; yes in a column {EXCLUDE!r} leaves the row out"
 

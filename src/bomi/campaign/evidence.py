@@ -20,6 +20,7 @@ from bomi.campaign.lexicon import (
     is_count,
     is_label,
     is_measured,
+    is_outcome,
     is_seen,
     is_setting,
     is_size,
@@ -134,8 +135,10 @@ def _by_name(column: Column) -> list[Sign]:
         signs.append(Sign(4.0))
     elif is_setting(name):
         signs.append(Sign(1.0))
-    if is_seen(name) and column.kind == "category":
+    if column.kind == "category" and is_seen(name):
         signs.append(Sign(-3.5, "its name may say what was seen"))
+    elif column.kind == "category" and is_outcome(name) and not is_thing(name):
+        signs.append(Sign(-3.5, "its name is that of an outcome"))
     return signs
 
 
@@ -154,6 +157,8 @@ def _by_numbers(column: Column, texts: Sequence[str], others: Sequence[Column], 
     levels = sorted(set(numbers))
     if len(numbers) < ENOUGH or levels == [0, 1]:
         return []
+    if levels in ([-1, 1], [-1, 0, 1]):  # of a coded design
+        return [Sign(3.0)]
     numbered = _numbering(column, levels, texts)
     signs = (
         [numbered, _alone(numbers)] if numbered.odds else [_design(numbers, texts), _spacing(levels), _alone(numbers)]

@@ -8,13 +8,14 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from bomi.campaign import storage
 from bomi.campaign.body import is_numeric
 from bomi.campaign.columns import Numbers, declared_unit, digest, lettered, unit_in_cells
 from bomi.campaign.evidence import SURE, Evidence, weigh
+from bomi.campaign.guessed import NOBODY, Guess
 from bomi.campaign.lexicon import (
     GROUP_NAME,
     goal_of,
@@ -56,69 +57,13 @@ from bomi.campaign.roles import (
 )
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.toml import NAME, Campaign
-from bomi.data.objectives import ERROR, objective_of
+from bomi.data.objectives import objective_of
 from bomi.data.reading import read_exclude
 from bomi.errors import FileError
-from bomi.space import EXCLUDE, IDENTITY, RESERVED, Conditions, Integer, Parameter, Real, Space, cells
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, Conditions, Parameter, Space, cells
 
 MOST_PARAMETERS = 50
-FEW = 4  # columns that a message names
 OBJECTIVE = "objective"
-
-
-@dataclass(frozen=True)
-class Guess:
-    """A campaign guessed from a table, what each column was taken for, and what to look at."""
-
-    campaign: Campaign
-    columns: tuple[Column, ...]
-    notes: Mapping[str, str]
-    sheet_notes: tuple[str, ...] = ()  # what of the file is not read, and how it was
-    conditions: Conditions | None = None  # columns that might tell of good days and bad lots, for a person to decide
-    doubtful: Mapping[str, str] = field(default_factory=dict)  # parameters that perhaps nobody sets, and why
-    unsaid: tuple[str, ...] = ()  # objectives of which nothing says whether more or less is better
-
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """The columns that are kept but not used."""
-        used = {*self.campaign.space.names, *self.campaign.outcomes, self.campaign.id_column}
-        used |= {name + ERROR for name in self.campaign.outcomes}
-        return tuple(c.name for c in self.columns if c.name not in used and not c.name.startswith(RESERVED))
-
-    @property
-    def beside(self) -> str:
-        """Which other columns of numbers seem to be outcomes, and how to say so; "" if there is none."""
-        names = [repr(column.name) for column in self.columns if column.role == MEASURED and column.kind == "number"]
-        some = f"{', '.join(names[:FEW])}{', ...' if len(names) > FEW else ''}"
-        return f"measured as well, it seems: {some}; --objective says which are wanted" if names else ""
-
-    @property
-    def doubt(self) -> str:
-        """Which parameters perhaps nobody sets, why, and what to say then; "" if there is no doubt."""
-        if not self.doubtful:
-            return ""
-        said = "; ".join(f"{name!r}: {why}" for name, why in self.doubtful.items())
-        sure = [name for name in self.campaign.space.names if name not in self.doubtful]
-        return f"perhaps nobody sets {said}. Name what you set: --parameters {','.join(sure) or 'A,B,C'!r}"
-
-    def why(self, column: Column) -> str:
-        """Why a column was taken for what it is, with its range or values and what to look at."""
-        parameter = self.campaign.space.parameters.get(column.name)
-        if parameter is None:
-            return column.told
-        scale = " on a log scale" if getattr(parameter, "log", False) else ""
-        unit = f" {parameter.unit}" if parameter.unit and column.kind == "number" else ""
-        kind = "whole " if parameter.kind == "integer" else ""
-        said = column.told
-        if isinstance(parameter, Real | Integer):
-            ends = f"{cells.number_text(parameter.low)} to {cells.number_text(parameter.high)}"
-            said = f"{kind}{said}, from {ends}{unit}{scale}"
-        codes = [f"{', '.join(column.codes)} taken as unknown"] if column.codes else []
-        return "; ".join([said, *codes, *column.notes])
-
-    def text(self) -> str:
-        """The content of campaign.toml."""
-        return self.campaign.text(self.notes, self.unused, self.conditions)
 
 
 def guess(
@@ -176,9 +121,9 @@ def guess(
     kept = {name: note for name, note in notes.items() if note}
     doubtful = {} if parameters is not None else _doubtful(sheet, chosen, columns, next(iter(wanted)))
     for name, why in doubtful.items():
-        kept[name] = "; ".join(filter(None, [kept.get(name), f"perhaps nobody sets it: {why}"]))
+        kept[name] = "; ".join(filter(None, [kept.get(name), f"{NOBODY} it: {why}"]))
     unsaid = tuple(name for name in wanted if name in guessed and not _says(name))
-    found = Guess(campaign, (*columns.values(),), kept, (*sheet.notes, *nameless, *mixed), None, doubtful, unsaid)
+    found = Guess(campaign, tuple(columns.values()), kept, (*sheet.notes, *nameless, *mixed), None, doubtful, unsaid)
     return replace(found, conditions=_conditions(sheet, [columns[name] for name in found.unused]))
 
 
@@ -301,6 +246,7 @@ def _settled(
     left = [c for c in numbers if c not in as_measured and names.index(c.name) < first]
     for place, (name, column) in enumerate(columns.items()):
         role, why, made = column.role, column.why, column
+        begins = column.kind == "category" and any(names.index(c.name) > place for c in left)  # a biomass, chosen
         if name in wanted:
             wish = f"{_wish(wanted[name])}{_guessed(name) if name in guessed else ''}"
             made = replace(column, role=OBJECTIVE, why=wish if why == "number" else f"{wish}; {why}", kept=False)
@@ -310,7 +256,7 @@ def _settled(
             made = _aside(column, "not among the parameters named", eligible=False)
         elif role == PARAMETER and (measure_of(name) in measures or column in repeated):
             made = _aside(column, "seems to be measured as the objective is")
-        elif role == OUTCOME or (role == PARAMETER and is_found(column) and name not in done):
+        elif role == OUTCOME or (role == PARAMETER and is_found(column) and name not in done and not begins):
             made = _aside(column, "seems to be another outcome; --objective takes several", MEASURED, eligible=False)
         elif role == PARAMETER and is_sum(name):
             made = _aside(column, "a sum of others, by its name")
@@ -344,7 +290,7 @@ def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict
     out -= {name for name in out if is_called_setting(name) and not is_size(name)}
     if len(out) == len(chosen):
         return dict(columns)
-    why = {name: f"perhaps nobody sets it: {found[name].against}" for name in out}
+    why = {name: f"{NOBODY} it: {found[name].against}" for name in out}
     return {name: _aside(c, why[name]) if name in out else c for name, c in columns.items()}
 
 

@@ -169,6 +169,7 @@ _GOOD_KEPT = _pattern(
     r"signal (?:to )?noise|residual (?:strength|activity|capacity|viability|hardness)|",
     r"cost (?:efficien|effective)|kosteneffizienz",
 )
+_UNTIL = _pattern(r"\b(?:before|until|till|to|bis|vor|avant|jusqu|antes|hasta|prima|fino|até|przed)\b")
 _MEASURED = _pattern(
     r"\bfinal\b|\bfinale?s?\b|\bpdi\b|\bm[nwz]\b.*\bmol\b|molecular weight|molmasse|expression|absorbance|",
     r"fluores[cz]en|\bende? ?$|extinktion|\bod ?600\b|viscosit|viskosität|viscosidad|^(?:relative )?density|^dichte|",
@@ -339,8 +340,11 @@ def goal_of(name: str) -> str | None:
     if (unit := units.find(units.in_header(name) or "-")) and unit.kind in ("temperature", "rotation", "gas flow"):
         return None  # T Härten (°C) is no hardness
     more = [match.span() for match in _MAXIMIZE.finditer(plain)]
-    less = (match.span() for match in _MINIMIZE.finditer(plain))
-    if any(not any(a <= start and end <= b for a, b in more) for start, end in less):  # not the loss in gloss
+    less = [match.span() for match in _MINIMIZE.finditer(plain)]
+    less = [(a, b) for a, b in less if not any(start <= a and b <= end for start, end in more)]  # not the loss in gloss
+    if less and (until := _UNTIL.search(plain)) and until.end() <= min(less)[0]:
+        return "maximize"  # cycles to crack, trous avant usure
+    if less:
         return "minimize"  # also what is lost of something good: yield loss, perte de rendement
     return "maximize" if more else None
 

@@ -173,8 +173,8 @@ def _is_one_of(mean: Column, columns: Collection[str]) -> bool:
 
 
 def _rivals(column: Column, numeric: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
-    """Other columns that may be the outcome as well, where a name says only that a column is measured."""
-    if goal_of(column.name) or column.failed or not is_outcome(column.name) or is_plain_outcome(column.name):
+    """Other columns that may be the outcome as well, where the name of one does not say what is wanted of it."""
+    if goal_of(column.name) or column.failed or is_plain_outcome(column.name) or is_mean(column.name):
         return []
     right = [other for other in numeric[numeric.index(column) + 1 :] if not is_setting(other.name)]
     as_measured = measured(columns)

@@ -29,6 +29,7 @@ from bomi.campaign.lexicon import (
     is_ratio,
     is_setting,
     is_size,
+    is_thing,
 )
 from bomi.campaign.marks import Numeral
 from bomi.campaign.sheet import Sheet
@@ -60,6 +61,7 @@ _DAY = re.compile(
 _PADDED = re.compile(r"[0-3]\d/[0-3]\d")  # 02/02, in any column that goes through the days
 _DAY_OR_SHORT = re.compile(rf"{_DAY.pattern}|\d{{1,2}}/\d{{1,2}}", re.IGNORECASE)  # 12/11, in a column of dates
 _GRADE = re.compile(r"not[ae]s?", re.IGNORECASE)  # of a jury, in the Romance languages, where it holds numbers
+_GRADE_OF = re.compile(r"\d+[A-Z]\w*")  # 316L and 42CrMo4
 _WELL = re.compile(r"[A-P]\d{1,2}")
 _TICKS = frozenset({
     "x", "✓", "✔", "√", "•", "●", "+", "yes", "y", "ja", "j", "oui", "o", "sí", "si", "s", "sì", "sim", "tak",
@@ -133,7 +135,7 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
         return Column(name, UNUSED, "seems to belong to another table, beside this one", kept=True)
     if NOTE_NAME.fullmatch(title) and not (_GRADE.fullmatch(title) and 2 * len(column.numbers) > len(column.cells)):
         return Column(name, NOTE, "notes, by its name")
-    if OUT_NAME.fullmatch(title):
+    if OUT_NAME.fullmatch(title.rstrip(" ?")):
         why = f"seems to mark rows to leave out; call it {EXCLUDE!r}, and nothing is learned from them"
         return Column(name, NOTE, why)
     if recorded := asked_of(name, sheet.columns):
@@ -226,6 +228,8 @@ def _content(
         elif value is not None:
             numbers.append(value)
     said = [text for _, text in odd]
+    if not column.numbers and (odd or is_thing(name)) and all(_GRADE_OF.fullmatch(text.strip()) for _, text in known):
+        return _category(sheet, name, blanks)
     total = read + len(odd)
     numbers = [number for number in (*numbers, *limits) if math.isfinite(number)]
     if total and read >= MOSTLY * total and not _few_codes(said):

@@ -71,7 +71,7 @@ def init(
         for name, parameter in made.space.parameters.items()
     ]
     columns = [{"column": column.name, "taken for": column.role, "why": guess.why(column)} for column in guess.columns]
-    notes = [*guess.sheet_notes, *filter(None, [guess.beside, guess.doubt])]
+    notes = [*guess.sheet_notes, *guess.remarks]
     document: dict[str, object] = {
         "file": str(path), "objective": made.objective, "goal": made.goal, "parameters": records,
         "unused": list(guess.unused),
