@@ -39,6 +39,18 @@ def corners(bounds: Bounds) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
+def number_within(name: str, value: object, low: float, high: float, unit: str = "") -> float:
+    """A number between two ends, both included."""
+    try:
+        number = float(value)  # type: ignore[arg-type]  # anything but a number is refused below
+    except (TypeError, ValueError):
+        number = np.nan
+    if not low <= number <= high:  # false for NaN too
+        rule = f"{name} must be a number from {low:g} to {high:g} {unit}".rstrip()
+        raise BenchmarkError(f"{rule}, but got {value!r}")
+    return number
+
+
 @dataclass(frozen=True)
 class Problem:
     """A function on a box, to be maximized.

@@ -32,6 +32,7 @@ import numpy.typing as npt
 from scipy.constants import Avogadro, Boltzmann, R, elementary_charge, zero_Celsius
 from scipy.linalg.lapack import dgtsv
 
+from bomi.benchmarks.functions import number_within
 from bomi.errors import BenchmarkError
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -269,17 +270,8 @@ def _checked(values: Iterable[object], what: str, bounds: dict[str, tuple[float,
         raise BenchmarkError(
             f"a treatment has {len(bounds)} {what}, {', '.join(bounds)}, but got {len(given)}: {values!r}"
         )
-    numbers = []
-    for value, (name, (low, high)) in zip(given, bounds.items(), strict=True):
-        try:
-            number = float(value)  # type: ignore[arg-type]  # anything but a number is refused below
-        except (TypeError, ValueError):
-            number = math.nan
-        if not low <= number <= high:  # false for NaN too
-            rule = f"{name} must be a number from {low:g} to {high:g} {unit}"
-            raise BenchmarkError(f"{rule}, but got {value!r}")
-        numbers.append(number)
-    return numbers
+    named = zip(bounds.items(), given, strict=True)
+    return [number_within(name, value, low, high, unit) for (name, (low, high)), value in named]
 
 
 # Strength ---------------------------------------------------------------------------------------------

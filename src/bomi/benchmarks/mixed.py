@@ -18,10 +18,11 @@ settings without a known formula were found by a dense search, which a test repe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
-from bomi.benchmarks.functions import FloatArray, Function, Problem, mixed_problem
+from bomi.benchmarks.functions import FloatArray, Function, Problem, mixed_problem, problem
 from bomi.space import Categorical, Integer, Ordinal, Parameter, Real, Space
 from bomi.space.linear import Linear
 
@@ -67,23 +68,14 @@ def ackley_mixed(x: FloatArray) -> FloatArray:  # (m, 6) -> (m,)
     return np.asarray(20 * np.exp(-0.2 * root) + np.exp(wave) - 20 - np.e)
 
 
-_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
-_A = np.array(
-    [[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8], [17, 8, 0.05, 10, 0.1, 14]]
-)
-_P = 1e-4 * np.array(
-    [
-        [1312, 1696, 5569, 124, 8283, 5886],
-        [2329, 4135, 8307, 3736, 1004, 9991],
-        [2348, 1451, 3522, 2883, 3047, 6650],
-        [4047, 8828, 8732, 5743, 1091, 381],
-    ]
-)
+@cache
+def _hartmann6() -> Problem:
+    return problem("hartmann6d")
 
 
 def hartmann(x: FloatArray) -> FloatArray:  # (m, 6) -> (m,)
-    """sum_i alpha_i exp(-sum_j A_ij (x_j - P_ij)^2), the six-dimensional one."""
-    return np.asarray(np.exp(-(_A * np.square(x[:, None] - _P)).sum(-1)) @ _ALPHA)
+    """Hartmann's function of six inputs, as BoTorch has it."""
+    return _hartmann6().function(x)
 
 
 def levels6(x: FloatArray) -> FloatArray:  # (m, 6) -> (m,)

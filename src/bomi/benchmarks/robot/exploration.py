@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bomi.benchmarks.functions import FloatArray
+from bomi.benchmarks.functions import FloatArray, number_within
 from bomi.benchmarks.robot import driving
 from bomi.benchmarks.robot.copper import CopperField, read_copper, synthetic_copper
 from bomi.benchmarks.robot.driving import Drive
 from bomi.benchmarks.robot.paths import Planner
 from bomi.benchmarks.robot.scene import BOUNDS, compile_model, load_mujoco, scene, to_metres
-from bomi.errors import BenchmarkError
 
 FILE_VARIABLE = "BOMI_BRENDA_FILE"
 """The environment variable that may name a file of copper samples."""
@@ -82,14 +81,4 @@ def _model() -> Any:
 
 def _checked(**values: object) -> FloatArray:
     """The values as numbers, each within its bounds."""
-    numbers = []
-    for name, value in values.items():
-        low, high = BOUNDS[name]
-        try:
-            number = float(value)  # type: ignore[arg-type]  # anything but a number is refused below
-        except (TypeError, ValueError):
-            number = math.nan
-        if not low <= number <= high:  # false for NaN too
-            raise BenchmarkError(f"{name} must be a number from {low:g} to {high:g}, but got {value!r}")
-        numbers.append(number)
-    return np.array(numbers)
+    return np.array([number_within(name, value, *BOUNDS[name]) for name, value in values.items()])
