@@ -1,5 +1,6 @@
 """No dead end: what cannot go on says so in plain words, with a button that does what is needed."""
 
+import re
 import shutil
 
 import pytest
@@ -98,6 +99,9 @@ def test_suggestions_stay_and_say_when_they_are_of_an_older_table(lab, served, t
     page.get_by_role("region", name="Suggestion 2").wait_for(timeout=SLOW)
     before = page.get_by_role("region", name="Suggestion 1").inner_text()
     assert "beside the best so far" in before
+    assert "In brackets: the nearest row" in before
+    interval = page.get_by_role("region", name="Suggestion 1").get_by_role("img")
+    assert re.fullmatch(r"90 % between \S+ and \S+; the mark is the best so far", interval.get_attribute("aria-label"))
     go(page, "Data")
     page.go_back()
     page.get_by_role("heading", name="Suggest", level=1).wait_for()

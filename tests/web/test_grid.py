@@ -131,6 +131,12 @@ def test_columns_have_units_and_what_was_asked_folds_away(lab, served, tab):
     page.get_by_label("Search the table").fill("H07")
     page.wait_for_function("document.querySelectorAll('.ag-center-cols-container .ag-row').length === 1")
     page.get_by_label("Search the table").fill("")
+    page.locator('.ag-header-cell[col-id="c7"] .ag-header-cell-filter-button').click()
+    page.locator(".ag-filter-body input").first.fill("Ann")
+    shown = "[...document.querySelectorAll('.ag-row [col-id=c7]')]"
+    page.wait_for_function(f"{shown}.every(one => one.innerText === 'Ann')")
+    page.locator(".ag-filter-body input").first.fill("")
+    page.keyboard.press("Escape")
     page.wait_for_function("document.querySelectorAll('.ag-center-cols-container .ag-row').length > 9")
     page.locator(".ag-header-select-all input").click()
     button(page, "Remove 41 rows").wait_for()

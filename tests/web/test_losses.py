@@ -66,6 +66,8 @@ def test_a_table_that_vanishes_for_a_while_takes_nothing_along(lab, served, tab)
     aside = lab.with_name("aside")
     lab.rename(aside)
     page.get_by_text("heat-treatment.csv is no longer there: it was moved, renamed or removed").wait_for()
+    page.locator(".q-notification.bg-negative", has_text="What you typed is kept").wait_for()
+    assert page.locator(".q-notification.bg-positive").count() == 0  # a green tick would say that all is well
     page.get_by_text("What you typed and did not save (1 change) is kept and waits for it.").wait_for()
     aside.rename(lab)
     page.get_by_text("41 rows, 40 with an outcome").wait_for()
