@@ -61,7 +61,7 @@ def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
     if torch.is_grad_enabled():
         return kernel.between(theta, x1.unsqueeze(-2), x2.unsqueeze(-3))
     n, symmetric = x1.shape[-2], x1 is x2
-    rows = max((GPU_STRIP if x2.is_cuda else STRIP * torch.get_num_threads()) // max(x2.numel(), 1), 1)
+    rows = rows_at_once(x2)
     if n <= rows:
         return kernel.evaluate(theta, kernel.prepare(x1.unsqueeze(-2), x2.unsqueeze(-3)))
     K = x1.new_empty(*x1.shape[:-1], x2.shape[-2])
@@ -72,6 +72,11 @@ def cross(kernel: Kernel, theta: Tensor, x1: Tensor, x2: Tensor) -> Tensor:
         if symmetric:
             K[..., :start, start:stop] = strip[..., :start].mT
     return K
+
+
+def rows_at_once(columns: Tensor) -> int:
+    """How many rows of a matrix with these columns are a strip.  (..., m, d)"""
+    return max((GPU_STRIP if columns.is_cuda else STRIP * torch.get_num_threads()) // max(columns.numel(), 1), 1)
 
 
 @dataclass(frozen=True)
