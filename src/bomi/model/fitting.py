@@ -140,7 +140,8 @@ class Pairs:
         self.errors = inputs.new_zeros(1) if errors is None else errors
         n = inputs.shape[-2]
         self.i, self.j = torch.tril_indices(n, n, device=inputs.device)
-        self.prepared = kernel.prepare(inputs[:, self.i], inputs[:, self.j])
+        columns = inputs.mT  # side by side, as distances are
+        self.prepared = kernel.prepare(columns[..., self.i].mT, columns[..., self.j].mT)
         self.twice = 2.0 - (self.i == self.j).to(inputs)
         self.place = self.i.new_empty(n, n)  # of each element of the matrix among the pairs
         self.place[self.i, self.j] = self.place[self.j, self.i] = torch.arange(len(self.i), device=inputs.device)

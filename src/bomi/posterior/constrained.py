@@ -149,7 +149,7 @@ class Constrained:
 
 def _log_density(priors: GapPriors, row: int, slot: int, x: Tensor) -> Tensor:
     """The log of a gap's own prior density at codes.  (Q, S) -> (Q, S)"""
-    nodes, cdf = priors.nodes[row, slot], priors.cdf[:, row, slot]  # (N,), (Q, N)
+    nodes, cdf = priors.nodes[row, slot], priors.cdf[:, row, slot].expand(len(x), -1)  # (N,), (Q, N)
     after = torch.searchsorted(nodes.contiguous(), x.contiguous(), right=True).clamp(1, len(nodes) - 1)
     rise = cdf.gather(-1, after) - cdf.gather(-1, after - 1)
     return (rise / (nodes[after] - nodes[after - 1]).clamp_min(1e-9)).clamp_min(1e-12).log()

@@ -45,10 +45,10 @@ class GapPriors:
     used: Tensor  # (R, g) bool
     discrete: Tensor  # (R, g) bool: takes discrete values
     nodes: Tensor  # (R, g, N)
-    cdf: Tensor  # (Q, R, g, N) F at the nodes
+    cdf: Tensor  # (Q, R, g, N) F at the nodes; (1, R, g, N) where it is the same in all worlds
     root: Tensor  # (R, g, g) C
     asked: Tensor  # (R, g) the asked value, NaN without one
-    components: Tensor  # (R, g, K, N) distribution functions of the components of the execution error
+    components: Tensor  # (A, K, N) distribution functions of the components of the execution error of each asked gap
     recorded: Tensor  # (p, K) what recorded values that differ from the asked ones say of the components
     pi: Tensor  # (Q, p, K)
     blanks: Blanks | None = None  # what a blank may mean
@@ -60,32 +60,48 @@ class GapPriors:
             self,
             rows=self.rows[mine],
             cdf=self.cdf[:, mine],
+            components=self.components[mine[(~self.asked.isnan()).nonzero()[:, 0]]],
             blanks=None if self.blanks is None else self.blanks.select(mine),
-            **{
-                name: getattr(self, name)[mine]
-                for name in ("parameter", "used", "discrete", "nodes", "root", "asked", "components")
-            },
+            **{name: getattr(self, name)[mine] for name in ("parameter", "used", "discrete", "nodes", "root", "asked")},
         )
 
     def of_worlds(self, worlds: Tensor) -> GapPriors:
         """Those of some of the worlds, each as often as it is named."""
         blanks = None if self.blanks is None else replace(self.blanks, weight=self.blanks.weight[worlds])
-        return replace(self, cdf=self.cdf[worlds], pi=self.pi[worlds], blanks=blanks)
+        cdf = self.cdf if len(self.cdf) == 1 else self.cdf[worlds]
+        return replace(self, cdf=cdf, pi=self.pi[worlds], blanks=blanks)
 
     def draw(self, e: Tensor) -> Tensor:
-        """The values reached from standard normal numbers.  (Q, S, R, g) -> (Q, S, R, g)"""
-        z = self.root @ e.flatten(0, 1).permute(1, 2, 0)  # (R, g, Q S)
-        level = torch.special.ndtr(z).clamp(EDGE, 1 - EDGE).unflatten(-1, e.shape[:2]).permute(2, 0, 1, 3).contiguous()
-        return interpolate(self.cdf, self.nodes.expand(self.cdf.shape), level).permute(0, 3, 1, 2)
+        """The values reached from standard normal numbers; 0 in idle slots.  (Q, S, R, g) -> (Q, S, R, g)"""
+        z = (self.root @ e.flatten(0, 1).permute(1, 2, 0))[self.used]  # (G, Q S)
+        level = self._by_world(torch.special.ndtr(z).clamp(EDGE, 1 - EDGE))
+        x = e.new_zeros(*self.used.shape, e.shape[0] * e.shape[1])
+        x[self.used] = interpolate(*self._tables(), level).transpose(0, 1).flatten(1)
+        values: Tensor = x.unflatten(-1, e.shape[:2]).permute(2, 3, 0, 1)
+        return values
+
+    def _tables(self) -> tuple[Tensor, Tensor]:
+        """F at the nodes, and the nodes, of all gaps.  (Q or 1, G, N), (Q or 1, G, N)"""
+        cdf = self.cdf[:, self.used]
+        return cdf, self.nodes[self.used].expand(cdf.shape)
+
+    def _by_world(self, values: Tensor) -> Tensor:
+        """Of each gap in all worlds, as the tables are.  (G, Q S) -> (Q, G, S) or (1, G, Q S)"""
+        apart: Tensor = values.unflatten(-1, (len(self.cdf), -1))
+        return apart.transpose(0, 1).contiguous()
 
     def locate(self, x: Tensor, generator: torch.Generator, labels: Tensor | None = None) -> Tensor:
         """The standard normal numbers from which values are reached, at random among many; those behind a default, as
         labels tell, given the others of the row.  (Q, R, g), (Q, R, g) bool -> (Q, R, g)"""
-        nodes, at = self.nodes.expand(self.cdf.shape).contiguous(), x.unsqueeze(-1).contiguous()
-        low, high = (interpolate(nodes, self.cdf, at, above=above) for above in (False, True))
+        (cdf, nodes), at = self._tables(), self._by_world(x[:, self.used].T)
+        nodes = nodes.contiguous()
+        low, high = (interpolate(nodes, cdf, at, above=above) for above in (False, True))
         low, high = low.where(at > nodes[..., :1], 0.0), high.where(at < nodes[..., -1:], 1.0)
-        luck = torch.rand(at.shape, generator=generator, dtype=torch.float64) if bool((low < high).any()) else 0.0
-        level = (low + luck * (high - low)).squeeze(-1)
+        uncertain = bool((low < high).any())
+        drawn = torch.rand(x.shape, generator=generator, dtype=torch.float64) if uncertain else torch.zeros_like(x)
+        luck = self._by_world(drawn[:, self.used].T)
+        level = torch.full_like(x, 0.5)
+        level[:, self.used] = (low + luck * (high - low)).transpose(0, 1).flatten(1).T
         z = torch.special.ndtri(level.clamp(EDGE, 1 - EDGE))
         if self.blanks is not None and labels is not None:
             z = self.blanks.free(z, labels, self.root, generator)
@@ -124,8 +140,10 @@ class GapPriors:
         """With other weights, given up to their sum."""
         pi = gamma / gamma.sum(-1, keepdim=True)
         known = ~self.asked.isnan()
-        cdf = self.cdf.clone()
-        cdf[:, known] = torch.einsum("qak,akn->qan", pi[:, self.parameter[known]], self.components[known])
+        if not known.any():
+            return replace(self, pi=pi)
+        cdf = self.cdf.expand(len(pi), -1, -1, -1).clone()
+        cdf[:, known] = torch.einsum("qak,akn->qan", pi[:, self.parameter[known]], self.components)
         return replace(self, cdf=cdf, pi=pi)
 
 
@@ -144,7 +162,6 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     nodes = torch.linspace(0, 1, NODES, dtype=torch.float64).repeat(*shape, 1)
     cdf = nodes.clone()
     asked_at = torch.full(shape, torch.nan, dtype=torch.float64)
-    components = nodes.unsqueeze(-2).repeat(1, 1, COMPONENTS, 1)
     stated = {(s.row, s.parameter): s.cell for s in table.stated}
     columns = Columns.of(codes, parameters)
     given = columns.gaps(codes[rows])
@@ -178,18 +195,16 @@ def gap_priors(table: Table, codes: Tensor, worlds: int) -> GapPriors:
     )
     strays = ~asked_at.isnan()
     nodes[strays] = nodes_around(asked_at[strays])
-    components[strays] = distribution(nodes[strays], asked_at[strays])
-
     priors = GapPriors(
         rows,
         parameter,
         used,
         discrete,
         nodes,
-        cdf.expand(worlds, -1, -1, -1),
+        cdf[None],
         root,
         asked_at,
-        components,
+        distribution(nodes[strays], asked_at[strays]),
         recorded=recorded_counts(codes, asked),
         pi=torch.empty(0),
         blanks=blanks_of(parameters, codes, columns, rows, parameter, free, nodes, cdf, worlds),

@@ -23,7 +23,7 @@ ENOUGH = 10  # complete rows for each parameter: these tell of hyper-parameters 
 
 def cold_start(table: Table, known: Tensor, priors: GapPriors, rng: torch.Generator) -> tuple[Tensor, Tensor]:
     """From nothing: rows with gaps join the complete ones one by one, then rounds of drawing while the noise cools."""
-    worlds = len(priors.cdf)
+    worlds = len(priors.pi)
     codes = guess(known.expand(worlds, -1, -1), priors, table)
     complete = ~known.isnan().any(-1)
     counts = (~table.outcomes[:, complete & table.as_recorded].isnan()).sum(-1)
@@ -97,7 +97,7 @@ def warm_start(
 
     Without hyper-parameters these are learned from one of the worlds, and there are some rounds of learning more.
     """
-    pick = torch.arange(len(priors.cdf)) % len(before)
+    pick = torch.arange(len(priors.pi)) % len(before)
     codes = to_codes(table, before[pick])
     fresh = torch.zeros(len(table), dtype=torch.bool)  # of those that only share gaps of others nothing is drawn
     fresh[priors.rows] = codes[:, priors.rows].isnan().any(-1).any(0)
