@@ -29,6 +29,7 @@ class Others:
         self.has = (~self.y.isnan()).nonzero()[:, 0]
         self.places = self.has if fit.completed.rows is None else fit.completed.rows[self.has]
         self.rows, self.moved, self.root = filled[:, self.has], Moved(self.model, fit.table), self.model.inverse_root()
+        self.inverse = self.root.mT @ self.root
         few = self.rows[..., 0].numel() * len(self.has) <= KEPT
         self.whole = self.moved.whole(self.rows) if few else None
 
@@ -48,7 +49,8 @@ class Others:
                 whole = self.whole[0][:, at], self.whole[1][:, at]
             with torch.no_grad():
                 k = self.moved.changed(self.places[own], rows, whole, slots[part], values[:, part])
-                mean, variance = self.model.without_row_by(own, k, self.moved.prior.unsqueeze(-1), self.root)
+                prior = self.moved.prior.unsqueeze(-1)
+                mean, variance = self.model.without_row_by(own, k, prior, self.root, self.inverse)
             found[:, part] = _log_normal(self.y[self.has[own], None], mean, variance)
         return found
 

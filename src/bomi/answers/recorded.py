@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from bomi.posterior.copula import Columns
 from bomi.space import Categorical, Parameter, Real
 
 TAILS = 4.0  # degrees of freedom of a recorded value around what is expected
+LOG_T = math.lgamma((TAILS + 1) / 2) - math.lgamma(TAILS / 2) - math.log(math.pi * TAILS) / 2  # at its middle
 HEAVY = 0.1  # share of a density that is in its tails
 BULK = 3.5  # widths: values further off speak for no other
 LOPSIDED = 0.35  # a column whose upper tail is longer by this much is looked at on a log scale
@@ -37,18 +39,24 @@ class Density:
         middle = float(apart.nanquantile(0.5)) if not apart.isnan().all() else 0.0
         return cls(apart, middle, float(_width((apart - middle).abs().unsqueeze(-1))))
 
-    def log_at(self, places: Tensor) -> Tensor:
-        """The log density at a place for each row, made by all other rows.  (n,) -> (n,)
+    @cached_property
+    def _others(self) -> tuple[Tensor, Tensor]:
+        """x_l of the other rows that each row takes for the bulk, infinity for the rest; and m.  (n, n), (n,)"""
+        bulk = (self.apart - self.middle).abs() <= BULK * self.width  # NaN is none of it
+        others = bulk.expand(len(bulk), -1) & ~torch.eye(len(bulk), dtype=torch.bool)
+        return torch.where(others, self.apart, torch.inf), others.sum(-1).clamp_min(1)
+
+    def log_at(self, places: Tensor, rows: Tensor) -> Tensor:
+        """The log density at a place for each of some rows, made by all other rows.  (r,), (n,) bool -> (r,)
 
         (1 - HEAVY) / m sum over the other m of N(x; x_l, h^2) + HEAVY t_4(x),  h = 1.06 width m^(-1/5)
         """
-        bulk = (self.apart - self.middle).abs() <= BULK * self.width  # NaN is none of it
-        others = bulk.expand(len(bulk), -1) & ~torch.eye(len(bulk), dtype=torch.bool)  # (n, n)
-        count = others.sum(-1).clamp_min(1)
+        others, count = (one[rows] for one in self._others)
         h = 1.06 * self.width * count.double() ** -0.2
-        near = -0.5 * ((places[:, None] - self.apart.nan_to_num()) / h[:, None]).square()
-        near = torch.where(others, near, -torch.inf).logsumexp(-1) - (count * h * math.sqrt(2 * math.pi)).log()
-        tails = torch.distributions.StudentT(TAILS, self.middle, self.width).log_prob(places)
+        near = (places[:, None] - others).div_(h[:, None]).square_().mul_(-0.5).logsumexp(-1)
+        near = near - (count * h * math.sqrt(2 * math.pi)).log()
+        z = (places - self.middle) / self.width
+        tails = LOG_T - math.log(self.width) - (TAILS + 1) / 2 * torch.log1p(z.square() / TAILS)
         found: Tensor = torch.logaddexp(near + math.log(1 - HEAVY), tails + math.log(HEAVY))
         return found
 
@@ -86,11 +94,14 @@ def _width(apart: Tensor) -> Tensor:
     return torch.maximum(half / 0.6745, most / 1.6449).nan_to_num().clamp_min(FINEST)
 
 
-def expected_of(columns: Columns, codes: Tensor) -> Tensor:
-    """What the other cells of a row, those far from the bulk aside, make one expect of numbers.  (n, p) -> (n, p)"""
-    bulk = in_bulk(codes, columns.parameters)
-    expected = columns.expect_known(bulk)
-    for j in (bulk.isnan() & ~codes.isnan()).any(0).nonzero()[:, 0].tolist():  # what is far tells nothing of itself
+def expected_of(columns: Columns, codes: Tensor, rows: Tensor) -> Tensor:
+    """What the other cells of some rows, those far from the bulk aside, make one expect of numbers.
+
+    (n, p), (n,) bool -> (r, p)
+    """
+    bulk = in_bulk(codes, columns.parameters)[rows]
+    expected, far = columns.expect_known(bulk), bulk.isnan() & ~codes[rows].isnan()
+    for j in far.any(0).nonzero()[:, 0].tolist():  # what is far tells nothing of itself
         alone = bulk.clone()
         alone[:, j] = columns.regressions.center[torch.searchsorted(columns.owner, torch.tensor(j))]
         expected[:, j] = columns.expect_known(alone)[:, j]

@@ -129,10 +129,11 @@ def _of_inputs(fit: Fit, rows: Tensor, right: Tensor) -> Iterator[Story]:
     scaled = [even_scale(parameter, column) for parameter, column in zip(plain, codes.T, strict=True)]
     codes = torch.stack([on_scale_of(a, b, column) for a, b, column in zip(plain, scaled, codes.T, strict=True)], -1)
     columns, known = Columns.of(in_bulk(codes, scaled), scaled), codes[rows]
-    expected = expected_of(columns, known)
+    every = torch.ones(len(known), dtype=torch.bool)
+    expected = expected_of(columns, known, every)
     given, alone = [Density.of(one) for one in (known - expected).T], [Density.of(column) for column in known.T]
-    log_given = [one.log_at(apart.nan_to_num()) for one, apart in zip(given, (known - expected).T, strict=True)]
-    log_alone = [one.log_at(column.nan_to_num()) for one, column in zip(alone, known.T, strict=True)]
+    log_given = [one.log_at(apart.nan_to_num(), every) for one, apart in zip(given, (known - expected).T, strict=True)]
+    log_alone = [one.log_at(column.nan_to_num(), every) for one, column in zip(alone, known.T, strict=True)]
     filled, least = to_codes(table, fit.completed.inputs), right - ceiling(fit) + math.log(NEGLIGIBLE)
     others = [Others(fit, filled, j) for j in range(len(fit.models))]
 
@@ -173,7 +174,7 @@ def _of_inputs(fit: Fit, rows: Tensor, right: Tensor) -> Iterator[Story]:
             if not (possible := _inside(was)).any():
                 continue
             was = was.nan_to_num().clamp(0, 1)
-            fits = given[j].log_at(was - expected[:, j]) - log_given[j] + math.log(slope)
+            fits = given[j].log_at(was - expected[:, j], every) - log_given[j] + math.log(slope)
             yield explained({j: was}, possible, fits + math.log(SLIPPED))
     for j, k in combinations(numbers, 2):
         a, b = on_scale_of(scaled[k], scaled[j], known[:, k]), on_scale_of(scaled[j], scaled[k], known[:, j])
@@ -181,11 +182,13 @@ def _of_inputs(fit: Fit, rows: Tensor, right: Tensor) -> Iterator[Story]:
             continue
         a, b = a.nan_to_num().clamp(0, 1), b.nan_to_num().clamp(0, 1)
         swapped = with_values(known, {j: a, k: b})
-        apart = swapped - expected_of(columns, swapped)
-        now = given[j].log_at(apart[:, j]) + given[k].log_at(apart[:, k]) + alone[j].log_at(a) + alone[k].log_at(b)
-        then = log_given[j] + log_given[k] + log_alone[j] + log_alone[k]
-        before = math.log(SWAPPED / math.comb(len(numbers), 2))
-        yield explained({j: a, k: b}, possible, 0.5 * (now - then) + before)
+        apart = swapped[possible] - expected_of(columns, swapped, possible)
+        now = given[j].log_at(apart[:, j], possible) + given[k].log_at(apart[:, k], possible)
+        now = now + alone[j].log_at(a[possible], possible) + alone[k].log_at(b[possible], possible)
+        then = (log_given[j] + log_given[k] + log_alone[j] + log_alone[k])[possible]
+        fits = torch.full_like(a, -torch.inf)
+        fits[possible] = 0.5 * (now - then) + math.log(SWAPPED / math.comb(len(numbers), 2))
+        yield explained({j: a, k: b}, possible, fits)
 
 
 def _inside(codes: Tensor) -> Tensor:

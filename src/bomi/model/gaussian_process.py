@@ -172,7 +172,8 @@ class GaussianProcess(Model):
         x = self._place_rows(points, rows.to(self.inputs.device))
         k = cross(self.kernel, self.theta, self.inputs, x).mT  # (Q, R, n)
         prior = self.kernel.diagonal(self.theta, x).unsqueeze(-1)
-        mean, variance = self.without_row_by(rows, k.unsqueeze(-2), prior, self.inverse_root())
+        root = self.inverse_root()
+        mean, variance = self.without_row_by(rows, k.unsqueeze(-2), prior, root, root.mT @ root)
         return mean.squeeze(-1), variance.squeeze(-1)
 
     def inverse_root(self) -> Tensor:
@@ -181,22 +182,23 @@ class GaussianProcess(Model):
         root: Tensor = torch.linalg.solve_triangular(self.L, eye, upper=False)
         return root
 
-    def without_row_by(self, rows: Tensor, k: Tensor, prior: Tensor, root: Tensor) -> tuple[Tensor, Tensor]:
+    def without_row_by(
+        self, rows: Tensor, k: Tensor, prior: Tensor, root: Tensor, inverse: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """The same for several points of each row, by their covariances with all rows and their prior variance.
 
         With u = P k and P = K^-1, the row itself is taken out of mean k^T alpha and explained variance k^T u by
-        u_i alpha_i / P_ii and u_i^2 / P_ii.  (R,), (Q, R, S, n), (Q, R, S), L^-1 -> (Q, R, S), (Q, R, S)
+        u_i alpha_i / P_ii and u_i^2 / P_ii.  (R,), (Q, R, S, n), (Q, R, S), L^-1, P -> (Q, R, S), (Q, R, S)
         """
         at, n = rows.to(self.inputs.device), k.shape[-1]
-        own, flat = root[..., at].mT, k.flatten(1, 2)  # (Q, R, n), (Q, R S, n)
-        precision = own.square().sum(-1, keepdim=True)
-        u, explained = k.new_zeros(k.shape[:-1]), k.new_zeros(k.shape[:-1])
+        precision = inverse.diagonal(dim1=-2, dim2=-1)[:, at, None]
+        u = (k * inverse[:, at, None]).sum(-1)
+        flat, explained = k.flatten(1, 2), k.new_zeros(k.shape[:-1])
         for start in range(0, n, strip := max(n // STRIPS, 1)):  # L^-1 is triangular: the rest of a strip is 0
             stop = min(start + strip, n)
-            half = (flat[..., :stop] @ root[:, start:stop, :stop].mT).unflatten(1, k.shape[1:3])
-            u += (half @ own[..., start:stop, None]).squeeze(-1)
-            explained += half.square_().sum(-1)
-        mean = (k @ self.alpha[:, None, :, None]).squeeze(-1) - u * self.alpha[:, at, None] / precision
+            half = flat[..., :stop] @ root[:, start:stop, :stop].mT
+            explained += half.square_().sum(-1).view_as(u)
+        mean = (k * self.alpha[:, None, None]).sum(-1) - u * self.alpha[:, at, None] / precision
         explained -= u.square() / precision
         noise = self.variances.expand_as(self.targets)[:, at, None]
         return mean.cpu(), ((prior - explained).clamp_min(0) + noise).cpu()
