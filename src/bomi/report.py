@@ -70,7 +70,9 @@ def _data(loaded: LoadedTable) -> Iterator[str]:
     if len(loaded.experiments.rows) > LARGE:
         yield paragraph("bomi gaps lists what each missing value may have been.", "soft")
         return
-    yield _figure("what each gap may have been", lambda: plots.gap_strips(loaded.optimizer, labels=_labels(loaded)))
+    yield _figure(
+        "what each gap may have been", lambda: plots.gap_strips(loaded.optimizer, labels=workflow.labels(loaded))
+    )
     worth = [record for record in workflow.gaps(loaded).to_dict("records") if record["worth"] > 0][:WORTH]
     if worth:
         lines = [(str(one["row"]), one["id"], one["parameter"], f"{one['worth']:.2g}") for one in worth]
@@ -100,7 +102,7 @@ def _belief(loaded: LoadedTable) -> Iterator[str]:
     for one in validations:
         more: dict[str, Any] = {"outcome": one.outcome}
         ranked = sensitivity.importance(optimizer, outcome=one.outcome)
-        draw = partial(model_plots.validation, optimizer, labels=_labels(loaded), **more)
+        draw = partial(model_plots.validation, optimizer, labels=workflow.labels(loaded), **more)
         yield _figure("predicted against measured", draw)
         yield _figure("which parameters matter", partial(model_plots.importance, optimizer, ranked=ranked, **more))
         yield _figure("slices", partial(model_plots.slices, optimizer, setting=middle, unit=one.unit, **more))
@@ -203,10 +205,6 @@ def _expected(predicted: AnyPrediction, outcomes: tuple[str, ...]) -> list[str]:
         return ["" for _ in outcomes]
     each: Mapping[str, Prediction | AsDone] = by_name(predicted, outcomes)
     return [rounded(each[name]).replace(" ", "\u00a0") for name in outcomes]
-
-
-def _labels(loaded: LoadedTable) -> list[str]:
-    return workflow.labels(loaded)
 
 
 def _figure(what: str, draw: Callable[[], Any]) -> str:
