@@ -196,7 +196,8 @@ def why(
     top = np.array([_merits(optimizer, choice) for choice in expected])  # (choices, J)
     rise = float(((top - usual) / spread).max())
     behind = float(((top - here) / spread).min(1).max())  # by how much one of the best is better in every outcome
-    sure = all(sd <= SURE * size for sd, size in zip(_sds(optimizer, suggestion.predicted), spread, strict=True))
+    each = zip(_each(optimizer, suggestion.predicted), spread, strict=True)
+    sure = all(one.sd <= SURE * size for one, size in each)
     among = "the best" if len(goals) == 1 else "the best trade-offs"
     if rise < SURE:
         kind, reason = "explore", "the rows do not show yet which settings are better"
@@ -235,10 +236,6 @@ def _each(optimizer: Optimizer, predicted: Predicted) -> list[Prediction]:
 def _merits(optimizer: Optimizer, predicted: Predicted) -> list[float]:
     pairs = zip(wanted(optimizer.objectives), _each(optimizer, predicted), strict=True)
     return [objective.merit(one.mean) for objective, one in pairs]
-
-
-def _sds(optimizer: Optimizer, predicted: Predicted) -> list[float]:
-    return [one.sd for one in _each(optimizer, predicted)]
 
 
 def ranked_gaps(optimizer: Optimizer) -> pd.DataFrame:
