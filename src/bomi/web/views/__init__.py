@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nicegui import ui
+
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.views.waiting import needs
+from bomi.web.views.waiting import compute, needs
 
 
 class View:
@@ -44,3 +46,35 @@ class View:
 
     def remove(self, told: Any = None) -> None:
         """Ctrl+Delete in the table."""
+
+
+class Learned(View):
+    """Shows what a job learns from the table, and learns it again once the table changes."""
+
+    job = ""
+    place: ui.element
+    shown = ""  # the version of the files
+
+    def begin(self) -> None:
+        """Draw what is below the heading."""
+        if self.prepared(outcomes=1):
+            self.ready = True
+            self.place = theme.block("stack").style("gap: 16px")
+            self.learn()
+
+    def update(self) -> None:
+        """Something changed."""
+        if not self.prepared(outcomes=1):
+            self.shown = ""
+        elif not self.ready:
+            self.begin()
+        elif self.session.snapshot.key != self.shown:
+            self.learn()
+
+    def learn(self) -> None:
+        """Compute it, unless that has been done."""
+        self.shown = self.session.snapshot.key
+        compute(self.session, self.place, self.job, self.show)
+
+    def show(self, found: Any) -> None:
+        """Show what was learned."""

@@ -17,11 +17,10 @@ from bomi.space.cells import Interval, Normal
 from bomi.web import figures, saved_figures, theme
 from bomi.web.desk import Session
 from bomi.web.theme import percent
-from bomi.web.views import View
+from bomi.web.views import Learned
 from bomi.web.views.outside import offer, refused
 from bomi.web.views.result import beside
 from bomi.web.views.typed import keep
-from bomi.web.views.waiting import compute
 
 if TYPE_CHECKING:
     from bomi.workflow import Gap
@@ -31,12 +30,13 @@ ALL = "all parameters"
 MANY = 6  # categories from which they are listed
 
 
-class GapsView(View):
+class GapsView(Learned):
     """The gaps of a session's table."""
+
+    job = "gaps"
 
     def __init__(self, session: Session, go: Callable[[str], None]) -> None:
         super().__init__(session, go)
-        self.shown = ""  # the version of the files
         self.count = PAGE
         self.parameter = ALL
 
@@ -49,25 +49,7 @@ class GapsView(View):
                 "First comes the gap that the best predictable outcome depends on most: if you can look one up, "
                 "look up that one."
             ).classes("lead")
-        if not self.prepared(outcomes=1):
-            return
-        self.ready = True
-        self.place = ui.element("div").classes("stack")
-        self.learn()
-
-    def update(self) -> None:
-        """The table changed: learn again."""
-        if not self.prepared(outcomes=1):
-            self.shown = ""
-        elif not self.ready:
-            self.go("gaps")
-        elif self.session.snapshot.key != self.shown:
-            self.learn()
-
-    def learn(self) -> None:
-        """Compute the gaps, unless that has been done."""
-        self.shown = self.session.snapshot.key
-        compute(self.session, self.place, "gaps", show=self.show, again=self.learn)
+        self.begin()
 
     def show(self, gaps: Sequence[Gap]) -> None:
         """A card for each gap."""

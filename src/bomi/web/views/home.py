@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
@@ -59,10 +59,14 @@ class HomeView(View):
         with theme.block("pair"):
             self.best(experiments)
             self.next(experiments)
-        self.trust(experiments)
-        self.go_on(experiments)
-        self.look_up(experiments)
-        self.report(experiments)
+        known = [row for row in experiments.rows if row.outcomes]
+        if known:
+            self.section("Can it be trusted?", "trust", self.show_trust)
+            self.section("Go on or stop?", "prospects", self.show_prospects)
+        if not all(row.complete for row in known):
+            self.section("Most worth looking up", "gaps", self.show_gap)
+        if known:
+            self.report()
 
     def update(self) -> None:
         """Something changed: draw it anew, unless it is the same here."""
@@ -177,18 +181,12 @@ class HomeView(View):
                 if waits:
                     theme.button("Enter results", lambda: self.go("suggest"), icon="edit")
 
-    def trust(self, experiments: Experiments) -> None:
-        """Whether the model can be trusted, once it is known."""
-        if not any(row.outcomes for row in experiments.rows):
-            return
+    def section(self, title: str, job: str, show: Callable[[Any], None]) -> None:
+        """What is computed of the table, once it is known."""
         with theme.sheet():
-            theme.heading("Can it be trusted?")
-            place = ui.element("div").classes("stack")
-        self.judge(place)
-
-    def judge(self, place: ui.element) -> None:
-        """Compute the validation, unless that has been done."""
-        compute(self.session, place, "trust", show=self.show_trust, again=lambda: self.judge(place))
+            theme.heading(title)
+            place = theme.block("stack")
+        compute(self.session, place, job, show)
 
     def show_trust(self, found: Sequence[Validation]) -> None:
         """A sentence for each outcome."""
@@ -199,27 +197,12 @@ class HomeView(View):
             if one.disbelief:
                 theme.note(theme.sentence(one.disbelief), icon="help_outline")
 
-    def go_on(self, experiments: Experiments) -> None:
-        """Whether to go on, once that is known."""
-        if not any(row.outcomes for row in experiments.rows):
-            return
-        with theme.sheet():
-            theme.heading("Go on or stop?")
-            place = ui.element("div").classes("stack")
-        self.foresee(place)
-
-    def foresee(self, place: ui.element) -> None:
-        """Compute the prospects, unless that has been done."""
-        compute(self.session, place, "prospects", show=self.show_prospects, again=lambda: self.foresee(place))
-
     def show_prospects(self, advice: str) -> None:
         """One line."""
         ui.label(theme.sentence(advice) if advice else "There is no model yet that could say.")
 
-    def report(self, experiments: Experiments) -> None:
+    def report(self) -> None:
         """A button that makes the report, and gives it to the browser."""
-        if not any(row.outcomes for row in experiments.rows):
-            return
         with theme.sheet():
             theme.heading("Report")
             ui.label(
@@ -237,20 +220,7 @@ class HomeView(View):
         def show(text: str) -> None:
             theme.button("Download the report", lambda: ui.download.content(text, name), icon="download", primary=True)
 
-        compute(self.session, place, "report", show=show, again=lambda: self.write(place))
-
-    def look_up(self, experiments: Experiments) -> None:
-        """The gap that is most worth looking up, once it is known."""
-        if all(row.complete for row in experiments.rows if row.outcomes):
-            return
-        with theme.sheet():
-            theme.heading("Most worth looking up")
-            place = ui.element("div").classes("stack")
-        self.learn(place)
-
-    def learn(self, place: ui.element) -> None:
-        """Compute the gaps, unless that has been done."""
-        compute(self.session, place, "gaps", show=self.show_gap, again=lambda: self.learn(place))
+        compute(self.session, place, "report", show)
 
     def show_gap(self, gaps: Sequence[Gap]) -> None:
         """The first of the gaps."""

@@ -14,9 +14,8 @@ from bomi.space.cells import Cell, Known
 from bomi.web import figures, saved_figures, theme
 from bomi.web.desk import Session
 from bomi.web.theme import percent
-from bomi.web.views import View
+from bomi.web.views import Learned
 from bomi.web.views.slices import Slices
-from bomi.web.views.waiting import compute
 
 if TYPE_CHECKING:
     from bomi.analysis.sensitivity import Importance
@@ -28,12 +27,13 @@ FEW = 6  # parameters of which all pairs are shown
 LEAST = 0.01  # share of the variation that two parameters account for only together, if it is told of many
 
 
-class ProgressView(View):
+class ProgressView(Learned):
     """Where the campaign of a session stands."""
+
+    job = "overview"
 
     def __init__(self, session: Session, go: Callable[[str], None]) -> None:
         super().__init__(session, go)
-        self.shown = ""  # the version of the files
         self.outcome = ""
         self.slices: Slices | None = None
         self.found: Overview
@@ -42,25 +42,7 @@ class ProgressView(View):
     def build(self) -> None:
         """Draw the view."""
         theme.heading("Progress", 1)
-        if not self.prepared(outcomes=1):
-            return
-        self.ready = True
-        self.place = ui.element("div").classes("stack").style("gap: 16px")
-        self.learn()
-
-    def update(self) -> None:
-        """The table changed: learn again."""
-        if not self.prepared(outcomes=1):
-            self.shown = ""
-        elif not self.ready:
-            self.go("progress")
-        elif self.session.snapshot.key != self.shown:
-            self.learn()
-
-    def learn(self) -> None:
-        """Compute the overview, unless that has been done."""
-        self.shown = self.session.snapshot.key
-        compute(self.session, self.place, "overview", show=self.show, again=self.learn)
+        self.begin()
 
     def show(self, found: Overview) -> None:
         """Everything, from the best down to the slices."""
@@ -77,8 +59,10 @@ class ProgressView(View):
             self.best(found.recommended[0])
         else:
             self.trade_offs(found.recommended)
-        self.equipment()
-        self.conditions()
+        allowed = "Suggestions and the recommended setting allow for it."
+        self.sentences("Equipment", found.equipment, allowed)
+        whatever = "The recommended setting is the best whatever they add."
+        self.sentences("Groups and drift", found.conditions, whatever)
         if len(outcomes) > 1:
             with theme.block("line"):
                 ui.label("Below:").classes("soft")
@@ -117,25 +101,14 @@ class ProgressView(View):
                     if said:
                         ui.label(theme.sentence(said)).classes("soft small")
 
-    def equipment(self) -> None:
-        """What it makes of requests, the parameter whose control is worth most first."""
-        if not self.found.equipment:
-            return
-        with theme.sheet():
-            theme.heading("Equipment")
-            for said in self.found.equipment:
-                ui.label(theme.sentence(said))
-            ui.label("Suggestions and the recommended setting allow for it.").classes("soft small")
-
-    def conditions(self) -> None:
-        """What days, lots or time change, whatever is set."""
-        if not self.found.conditions:
-            return
-        with theme.sheet():
-            theme.heading("Groups and drift")
-            for said in self.found.conditions:
-                ui.label(theme.sentence(said))
-            ui.label("The recommended setting is the best whatever they add.").classes("soft small")
+    def sentences(self, title: str, said: Sequence[str], closing: str) -> None:
+        """What equipment, groups or time do, if there is something to say of it."""
+        if said:
+            with theme.sheet():
+                theme.heading(title)
+                for one in said:
+                    ui.label(theme.sentence(one))
+                ui.label(closing).classes("soft small")
 
     def trade_offs(self, choices: Sequence[Recommendation]) -> None:
         """The best trade-offs between several outcomes: a figure of two of them, and the settings."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -30,28 +31,27 @@ def compute(
     session: Session,
     place: ui.element,
     job: str,
-    *arguments: Any,
     show: Callable[[Any], None],
-    again: Callable[[], None],
 ) -> None:
     """Run a job with its progress in a place of the page, then show its result there; an error leaves the page.
 
     What the place shows already stays below until there is something newer: somebody may be typing there.
     """
-    done = None if arguments else session.desk.computing.computed(session.snapshot, job)
+    done = session.desk.computing.computed(session.snapshot, job)
     if done is not None:
         place.clear()
         with place:
             show(done)
         return
     turn = _LATEST[place] = object()
+    again = partial(compute, session, place, job, show)
 
     def latest() -> bool:
         return there(place) and _LATEST.get(place) is turn
 
     async def run() -> None:
         try:
-            result = await session.compute(job, *arguments)
+            result = await session.compute(job)
         except BomiError as error:
             if latest():
                 stopped = isinstance(error, StoppedError) and error.wanted
