@@ -98,7 +98,8 @@ window.bomi = (() => {
   });
 
   // --- the connection ---
-  let cut = false, leaving = false;
+  const PATIENCE = 3000; // milliseconds: on a busy machine the line breaks for a moment, and nobody need know
+  let cut = null, leaving = false;
   const leave = () => {
     leaving = true;
     setTimeout(() => (leaving = false), 3000);
@@ -107,9 +108,13 @@ window.bomi = (() => {
   addEventListener("pagehide", leave);
   const offline = (lost) => {
     if (lost && leaving) return; // to another page: nothing is cut
-    cut = lost;
-    document.getElementById("offline").hidden = !lost;
-    if (lost) sessionStorage.setItem("bomi-cut", "1");
+    clearTimeout(cut);
+    const tell = () => {
+      document.getElementById("offline").hidden = !lost;
+      if (lost) sessionStorage.setItem("bomi-cut", "1");
+    };
+    if (lost) cut = setTimeout(tell, PATIENCE);
+    else tell(), back();
   };
   const back = () => {
     if (sessionStorage.getItem("bomi-cut") === null) return;
@@ -125,7 +130,7 @@ window.bomi = (() => {
     if (!window.socket || !window.did_handshake || !document.getElementById("offline")) return setTimeout(start, 30);
     window.socket.on("disconnect", () => offline(true));
     window.socket.on("connect", () => {
-      if (cut) offline(false), back();
+      offline(false);
       setTimeout(() => send(Object.keys(held()).filter((key) => key !== window.bomiGrid?.open())), 300); // what was on its way
     });
     back();
