@@ -7,6 +7,7 @@ from scipy.stats import multivariate_normal
 from bomi.impute.transform import Transform
 from bomi.model.additive import AdditiveMatern
 from bomi.model.kernels import cross
+from bomi.posterior import warping
 from bomi.posterior.warping import NOISES, _log_normality, choose_transform, log_evidence, same_transform
 from bomi.space import Real, Space
 
@@ -137,17 +138,31 @@ def test_a_warp_is_kept_if_so_wished():
     assert same_transform(torch.full((5,), 2.0, dtype=torch.float64), None, Transform(warp=3.0)).warp == 0
 
 
-def test_the_evidence_is_a_density_of_the_outcomes():
-    """By SciPy's normal density, the derivative of w by differences, and the same grid."""
+def test_parameters_that_matter_unequally_are_no_reason_to_warp():
+    """A bowl that is thirty times as long as it is wide: no lengths that are all alike explain it."""
+    weights = torch.logspace(0, 3, 8, dtype=torch.float64)
+    space = Space({f"x{j}": Real(0, 1) for j in range(8)})
+    for seed in range(3):
+        x = torch.rand(60, 8, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        x[30:] = 0.3 + 0.2 * (x[30:] - 0.5)
+        assert choose_transform(-(weights * (x - 0.3).square()).sum(-1), None, x, space).warp == 0
+
+
+def test_the_evidence_is_a_density_of_the_outcomes(monkeypatch):
+    """By SciPy's normal density, the derivative of w by differences, and the same hyper-parameters: those of the grid,
+    and two others that the search is made to find."""
     x = places(12)
     outcomes = torch.exp(tame(x))
     choices = [Transform(0.1, 2.0, 1.0, 1.5), Transform(-0.3, 1.2, 0.5, 2.0, warp=3.0)]
     kernel = AdditiveMatern((0, 1, 2))
+    others = kernel.starts()[:2] + torch.linspace(-1, 1, 8, dtype=torch.float64)
+    searched = torch.cat([others, torch.zeros(2, 1, dtype=torch.float64)], -1), torch.zeros(2, dtype=torch.float64)
+    monkeypatch.setattr(warping, "maximize", lambda *told, most: searched)
     expected = {}
     for place, choice in enumerate(choices):
         w, step = choice.to_targets(outcomes), 1e-6
         slope = (choice.to_targets(outcomes + step) - choice.to_targets(outcomes - step)) / (2 * step)
-        for start in kernel.starts():
+        for start in torch.cat([kernel.starts(), others]):
             C = cross(kernel, start[None], x[None], x[None])[0]
             for level, noise in enumerate(NOISES):
                 matrix = C + noise * torch.eye(12, dtype=torch.float64)

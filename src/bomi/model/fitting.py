@@ -125,7 +125,7 @@ def draw_starts(pairs: Pairs, targets: Tensor, count: int, generator: torch.Gene
     half = pairs.kernel.evaluate(starts.to(targets.device), pairs.of(one))  # (r, T), the same at every level
     value = torch.stack([log_evidence(some, pairs, targets, one, half) for some in every.split(len(starts))])
     best = every.unflatten(0, value.shape)[torch.arange(NOISE_LEVELS), value.argmax(-1)]
-    found, loss = _maximize(pairs, targets, best, torch.zeros(NOISE_LEVELS, dtype=torch.long), most=15, hold_noise=True)
+    found, loss = maximize(pairs, targets, best, torch.zeros(NOISE_LEVELS, dtype=torch.long), most=15, hold_noise=True)
     return found[torch.multinomial((loss.min() - loss).exp(), count, replacement=True, generator=generator)]
 
 
@@ -181,12 +181,12 @@ def maximize_evidence(
     starts: (r, k + 1), worlds: (r,) of each start, by default one in each -> (Q, k + 1), by world
     """
     where = torch.arange(len(starts)) if worlds is None else worlds
-    found, value = _maximize(pairs, targets, starts, where, most=most)
+    found, value = maximize(pairs, targets, starts, where, most=most)
     best = [torch.where(where == world, value, torch.inf).argmin() for world in where.unique()]
     return found[torch.stack(best)]
 
 
-def _maximize(
+def maximize(
     pairs: Pairs, targets: Tensor, starts: Tensor, worlds: Tensor, *, most: int, hold_noise: bool = False
 ) -> tuple[Tensor, Tensor]:
     """What L-BFGS reaches from each start, and the negative log evidence there.  (r, k + 1), (r,)"""
@@ -263,8 +263,11 @@ def _starts(pairs: Pairs, targets: Tensor, *, keep: int) -> tuple[Tensor, Tensor
     return points[first[kept, place], place], place
 
 
-def grid(pairs: Pairs, targets: Tensor, *, noises: Sequence[float] = STARTING_NOISES) -> tuple[Tensor, Tensor]:
-    """log p(y, theta) at the kernel's starting points crossed with noise levels, each at the scale that y likes best.
+def grid(
+    pairs: Pairs, targets: Tensor, *, noises: Sequence[float] = STARTING_NOISES, starts: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """log p(y, theta) at the kernel's starting points, or others, crossed with noise levels, each at the scale that y
+    likes best.
 
     For K = s^2 C that is s^2 = y^T C^-1 y / n; known errors are scaled along. The Cholesky factors serve several
     columns y.  targets: (n, c) -> (g, Q, c), (g, Q, c, k + 1)
@@ -272,7 +275,7 @@ def grid(pairs: Pairs, targets: Tensor, *, noises: Sequence[float] = STARTING_NO
     n, count = len(targets), len(pairs)
     shares = targets.new_tensor(noises)[:, None]  # (N, 1)
     values, points = [], []
-    for start in pairs.kernel.starts().to(targets.device):
+    for start in (pairs.kernel.starts() if starts is None else starts).to(targets.device):
         C = pairs.matrix(pairs.kernel.evaluate(start.expand(count, -1), pairs.prepared))
         L = robust_cholesky(C + torch.diag_embed((shares + pairs.errors).expand(-1, n))[:, None])  # (N, Q, n, n)
         white = torch.linalg.solve_triangular(L, targets.expand(*L.shape[:2], -1, -1), upper=False)

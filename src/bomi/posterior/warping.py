@@ -9,10 +9,10 @@ Rasmussen, Ghahramani 2003):
 
     log p(y) = log N(w(y); 0, K) + sum_i log w'(y_i),
 
-at the best of a coarse grid of hyper-parameters, whose Cholesky factors serve all warps. Of the transforms on which
-this is about as large as on the best one, the outcomes get the one on which they are the most normal; but the weakest
-one where they are noisy, since a warp is for the function and makes the noise of a good outcome larger than that of
-others.
+at the best of some hyper-parameters, whose Cholesky factors serve all warps: those of a coarse grid, and what L-BFGS
+makes of the best of these for the identity. Of the transforms on which this is about as large as on the best one, the
+outcomes get the one on which they are the most normal; but the weakest one where they are noisy, since a warp is for
+the function and makes the noise of a good outcome larger than that of others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bomi.impute.table import LARGE
 from bomi.impute.transform import ANYWHERE, BEST, MIDDLE, RANGE, Ends, Transform, span_or_size
 from bomi.model.additive import AdditiveMatern
 from bomi.model.conditions import kernel_under
-from bomi.model.fitting import STARTING_NOISES, Pairs, grid
+from bomi.model.fitting import STARTING_NOISES, Pairs, grid, maximize
 from bomi.model.kernels import Kernel
 from bomi.space import Space
 
@@ -38,6 +38,7 @@ MARGIN = 2.0  # how much more normal, in nats, warped outcomes must be
 SLACK = 4.0  # nats, by which a process may explain them worse
 PILED = 0.1  # share of outcomes on an end of their range: with more they are cut off there, and do not come near it
 NOISES = (1e-6, *STARTING_NOISES)
+STEPS = 30  # of L-BFGS
 NOISY = 1e-2  # the least of these that is called noise
 
 
@@ -120,9 +121,16 @@ def _choices(outcomes: Tensor, aim: float | None, ends: Ends) -> list[Transform]
 
 
 def log_evidence(choices: list[Transform], outcomes: Tensor, inputs: Tensor, kernel: Kernel) -> Tensor:
-    """log p(y) on each scale, at each of NOISES.  outcomes: (n,), inputs: (n, d) -> (N, c)"""
+    """log p(y) on each scale, at each of NOISES.  outcomes: (n,), inputs: (n, d) -> (N, c)
+
+    On the grid all lengths are alike. Where parameters matter unequally, only L-BFGS finds that no warp is needed.
+    """
     targets = torch.stack([choice.to_targets(outcomes) for choice in choices], -1)  # (n, c)
     stretch = torch.stack([choice.slope(outcomes).log().sum() for choice in choices])
-    value, _ = grid(Pairs(kernel, inputs[None]), targets, noises=NOISES)
-    by_noise: Tensor = value.squeeze(1).unflatten(0, (-1, len(NOISES))).amax(0)
+    pairs = Pairs(kernel, inputs[None])
+    value, hyper = (part.squeeze(1) for part in grid(pairs, targets, noises=NOISES))  # (g, c), (g, c, k + 1)
+    start = hyper[value[:, 0].argmax(), :1]
+    found, _ = maximize(pairs, targets[:, 0], start, torch.zeros(1, dtype=torch.long), most=STEPS)
+    more = grid(pairs, targets, noises=NOISES, starts=found[:, :-1])[0].squeeze(1)
+    by_noise: Tensor = torch.cat([value, more]).unflatten(0, (-1, len(NOISES))).amax(0)
     return stretch + by_noise
