@@ -5,6 +5,8 @@ Every problem is maximized: functions that the literature minimizes are negated.
 Formulas and optima: Jamil and Yang 2013, "A literature survey of benchmark functions for global
 optimization problems", and the docstrings of `botorch.test_functions`.
 
+The module is long because it is a list: each function is a few lines.
+
     problem("alpine")           5-d, as in the paper
     problem("alpine", dim=3)    the same as problem("alpine3d")
 
