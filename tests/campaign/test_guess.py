@@ -147,6 +147,13 @@ def test_suggestions_have_the_decimals_of_their_column(tmp_path):
     assert setting == {"T": 163, "p": 1.99, "c": 0.012}
 
 
+def test_one_cell_in_another_unit_adds_no_decimals_to_suggestions(tmp_path):
+    table = tmp_path / "lab.csv"
+    table.write_text("T (°C),y\n60,4\n90,5\n353 K,6\n")
+    found = write_guess(table)[1]
+    assert settable(read_experiments(table, found.campaign)).parameters["T (°C)"].decimals == 0
+
+
 def test_a_new_table_is_made_from_its_campaign(tmp_path):
     table, path = tmp_path / "lab.csv", tmp_path / "campaign.toml"
     with pytest.raises(FileError, match=r"no .*campaign.toml to make one from"):

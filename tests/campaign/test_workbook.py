@@ -1,4 +1,5 @@
 import io
+import tempfile
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,33 @@ def test_text_and_workbooks_agree_on_the_same_table(rows):
             return text
 
     assert cells(found[0]) == cells(found[1]) == cells(found[2])
+
+
+settings_typed = st.sampled_from(["80", "95.5", "~90", "90-95", "353 K", "<85", "n.d.", ""])
+outcomes_typed = st.sampled_from(["<5", ">95", "≤ 7", "12±2", "41.5 ± 0.5", "55.2(4)", "n/a", "failed", "", "61"])
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.tuples(settings_typed, outcomes_typed), min_size=1, max_size=6))
+def test_what_is_read_of_limits_and_spreads_stays_when_a_row_is_added_in_text_and_workbooks_alike(cells):
+    known = [("60", "11"), ("75", "31.5"), ("100", "48")]
+    typed = [[f"E{i}", *pair] for i, pair in enumerate([*known, *cells], 1)]
+    table = [["Exp", "T (°C)", "Yield (%)"], *typed]
+    text = "".join("\t".join(row) + "\r\n" for row in table).encode()
+    read = {}
+    for form, content in ((".tsv", text), (".xlsx", workbook(table, {})), (".ods", spreadsheet(table))):
+        with tempfile.TemporaryDirectory() as folder:
+            lab = Path(folder) / f"lab{form}"
+            lab.write_bytes(content)
+            campaign = write_guess(lab)[1].campaign
+            before = read_experiments(lab, campaign)
+            append(lab, campaign, [{"T (°C)": 88.0}])
+            after = read_experiments(lab, campaign)
+        assert after.rows[:-1] == before.rows
+        assert after.rows[-1].asked == {"T (°C)": 88.0}
+        assert [row[:3] for row in after.sheet.rows[:-1]] == [row[:3] for row in before.sheet.rows]
+        read[form] = before.rows
+    assert read[".tsv"] == read[".xlsx"] == read[".ods"]
 
 
 def campaign_for(folder: Path, form: str = ".xlsx") -> tuple[Path, object]:

@@ -282,7 +282,8 @@ def echoes(name: str, reader: Numbers, counts: Mapping[str, int], parameter: Par
     made = []
     for how, texts in found.items():
         text, total = texts.most_common(1)[0][0], sum(texts.values())
-        made.append(Echo(name, text.strip(), _read_as(how, text, reader, parameter), total, how))
+        if (said := _read_as(how, text, reader, parameter)) != text.strip():
+            made.append(Echo(name, text.strip(), said, total, how))
     return made
 
 

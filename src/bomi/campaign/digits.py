@@ -34,7 +34,8 @@ def _decimals(parameter: Real, numbers: Sequence[float]) -> int:
     if not numbers:
         return DIGITS - 1 - size
     each = sorted(_places(number) for number in numbers)
-    return max(min(each[math.ceil(USUAL * len(each)) - 1], MOST_DIGITS - 1 - size), DIGITS - 2 - size)
+    usual = each[min(math.ceil(USUAL * len(each)), len(each) - 1) - 1]  # one cell, such as 353 K among °C, says nothing
+    return max(min(usual, MOST_DIGITS - 1 - size), DIGITS - 2 - size)
 
 
 def _places(number: float) -> int:

@@ -120,7 +120,8 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
             "number; write numbers, or name another column with --objective"
         )
     order = [*columns]
-    likely = [c.name for c in sorted(numeric, key=lambda c: (c.kind == "number", order.index(c.name)))][::-1]
+    asked = sorted(numeric, key=lambda c: (c.kind == "number", order.index(c.name)))[::-1]
+    likely = [c.name for c in [*asked, *(c for c in measured(used) if c not in asked)]]
     raise UnsureError(
         f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}, or another: "
         f"{', '.join(map(repr, likely[1:8]))}{', ...' if len(likely) > 8 else ''}",
@@ -174,7 +175,8 @@ def _is_one_of(mean: Column, columns: Collection[str]) -> bool:
 
 def _rivals(column: Column, numeric: Sequence[Column], columns: Sequence[Column]) -> list[Column]:
     """Other columns that may be the outcome as well, where the name of one does not say what is wanted of it."""
-    if goal_of(column.name) or column.failed or is_plain_outcome(column.name) or is_mean(column.name):
+    wanted = goal_of(column.name) and not 0 < column.variety <= REPEATED  # a weight gain of 2, 3 and 4 % may be set
+    if wanted or column.failed or is_plain_outcome(column.name) or is_mean(column.name):
         return []
     right = [other for other in numeric[numeric.index(column) + 1 :] if not is_setting(other.name)]
     as_measured = measured(columns)
