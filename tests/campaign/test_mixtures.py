@@ -8,7 +8,7 @@ import pytest
 from bomi.campaign import Campaign, guess
 from bomi.campaign.doubts import doubts
 from bomi.campaign.experiments import check
-from bomi.campaign.mixtures import mixtures
+from bomi.campaign.mixtures import mixtures_of
 from bomi.campaign.sheet import load_sheet
 from bomi.data.observations import Row
 from bomi.space import Linear, Real
@@ -23,7 +23,7 @@ def sums(*rows: tuple[float, ...]) -> list[tuple[tuple[str, ...], float]]:
     """The parts and totals that are found in rows of numbers, of parameters a, b, c..."""
     names = "abcdef"[: len(rows[0])]
     told = [Row(dict(zip(names, row, strict=True))) for row in rows]
-    return [(one.parts, one.total) for one in mixtures({name: Real(-100, 100) for name in names}, told)]
+    return [(one.parts, one.total) for one in mixtures_of({name: Real(-100, 100) for name in names}, told)]
 
 
 def test_the_parts_of_a_mixture_keep_their_sum() -> None:
@@ -60,6 +60,18 @@ def test_a_blank_means_none_where_the_others_make_up_the_whole() -> None:
     assert [row.recorded["PLA"] for row in rows] == [0, 70, 50, 80, 10, 40]
     lost = text.replace("60,40,,1", "60,20,,1")  # what is lost made up the rest: a gap, whose value follows
     assert guess(load_sheet(Path("lab.csv"), lost.encode())).campaign.space.constraints == ()
+
+
+def test_a_mixture_of_random_parts_is_set_and_doubted() -> None:
+    """Numbers that differ in each row look measured, but a fixed sum says that somebody made it."""
+    rng = np.random.default_rng(0)
+    rows = [(a, b, round(100 - a - b, 1)) for a, b in rng.uniform(5, 45, (12, 2)).round(1)]
+    text = "PVA,PEG,PLA,heat,strength\n"
+    text += "".join(f"{a},{b},{c},{25 + 5 * (i % 3)},{10 + i}\n" for i, (a, b, c) in enumerate(rows))
+    told = guess(load_sheet(Path("lab.csv"), text.encode()))
+    assert told.campaign.space.names == ("PVA", "PEG", "PLA", "heat")
+    assert told.campaign.space.constraints == (Linear({"PVA": 1, "PEG": 1, "PLA": 1}, equals=100),)
+    assert set(told.doubtful) == {"PVA", "PEG", "PLA"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bomi.campaign.experiments import Experiments
 from bomi.campaign.lexicon import OUT_NAME, goal_of, is_count, is_thing
-from bomi.campaign.mixtures import listed, mixtures
+from bomi.campaign.mixtures import listed, mixtures_of
 from bomi.campaign.words import likely_mistakes, merge_spellings
 from bomi.campaign.writing import toml_key
 from bomi.data.bulk import far_from_bulk
@@ -175,7 +175,7 @@ def _said_twice(experiments: Experiments) -> Iterator[str]:
 def _fixed_sums(experiments: Experiments) -> Iterator[str]:
     """Mixtures that no constraint of the campaign speaks of."""
     space = experiments.campaign.space
-    for found in mixtures(space.parameters, experiments.rows):
+    for found in mixtures_of(space.parameters, experiments.rows):
         if not any({*found.parts} & {*one.names} for one in space.constraints):
             terms = ", ".join(f"{toml_key(name)} = 1" for name in found.parts)
             total = cells.number_text(found.total)

@@ -117,8 +117,14 @@ def weigh(
     if column.kind == "category":
         signs += [*_by_words(column, texts), _standing(column, others)]
     else:
-        signs += _by_numbers(column, texts, others, outcome)
+        signs += [*_by_numbers(column, texts, others, outcome), _in_mixture(column, others)]
     return Evidence(column.kind, tuple(sign for sign in signs if sign.odds))
+
+
+def _in_mixture(column: Column, others: Sequence[Column]) -> Sign:
+    """The parts of a mixture are set; but fractions of a product add up too, and stand right of all that is set."""
+    last = others[-1].name in column.parts and any(other.name not in column.parts for other in others)
+    return Sign(3.0 if column.parts and not last else 0.0)
 
 
 def _by_name(column: Column) -> list[Sign]:

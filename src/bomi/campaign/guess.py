@@ -30,7 +30,7 @@ from bomi.campaign.lexicon import (
     target_of,
 )
 from bomi.campaign.marks import Decision, decide
-from bomi.campaign.mixtures import with_sums
+from bomi.campaign.mixtures import with_parts, with_sums
 from bomi.campaign.outcome import (
     DIFFERS,
     REPEATS,
@@ -214,7 +214,7 @@ def _classified(sheet: Sheet, marks: Decision) -> tuple[dict[str, Column], dict[
             if found.question:
                 questions[name] = found.question
         readers[name] = Numbers(mark, unit, lettered=lettered(digests[name]))
-    return classify(sheet, readers, digests), questions
+    return with_parts(classify(sheet, readers, digests), readers, sheet.columns), questions
 
 
 def _settled(
@@ -260,7 +260,7 @@ def _settled(
             made = _aside(column, "seems to be another outcome; --objective takes several", MEASURED, eligible=False)
         elif role == PARAMETER and is_sum(name):
             made = _aside(column, "a sum of others, by its name")
-        elif column in as_measured:
+        elif column in as_measured and not column.parts:
             made = _aside(column, "it differs in each row, as if measured", MEASURED)
         elif role == PARAMETER and before and place > first and (not is_setting(name) or _differs(column, left)):
             made = _aside(column, "stands right of the objective", MEASURED)
@@ -288,6 +288,7 @@ def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict
     kept = done_as_asked(columns)  # what was asked of it stands beside it
     out = {name for name, evidence in found.items() if evidence.out and name not in kept}
     out -= {name for name in out if is_called_setting(name) and not is_size(name)}
+    out -= {name for name in out if {*columns[name].parts} - out}  # a mixture is made as a whole
     if len(out) == len(chosen):
         return dict(columns)
     why = {name: f"{NOBODY} it: {found[name].against}" for name in out}

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bomi.campaign.columns import Numbers
 from bomi.campaign.experiments import check
 from bomi.campaign.ranges import parameter_for
-from bomi.campaign.roles import Column
+from bomi.campaign.roles import PARAMETER, Column, number_in
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.toml import Campaign
 from bomi.data.observations import Row
@@ -52,16 +53,43 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def mixtures(parameters: Mapping[str, Parameter], rows: Sequence[Row]) -> list[Mixture]:
-    """The numeric parameters of one unit, side by side, that have a fixed sum: the fewest that do.
+def mixtures(columns: Mapping[str, tuple[str, Sequence[float | None]]]) -> list[Mixture]:
+    """The columns of one unit, side by side, that have a fixed sum: the fewest that do.
 
     Sums that are the same to the last digit come first, so that a part of which there is little is not left out.
+    columns: the unit of each, and its numbers, None where nobody knows
     """
     by_unit: dict[str, list[str]] = {}
-    for name, parameter in parameters.items():
-        if parameter.kind in ("real", "integer") and not parameter.measured:
-            by_unit.setdefault(parameter.unit or "", []).append(name)
-    return [found for names in by_unit.values() if len(names) > 1 for found in _of_one_unit(names, rows[:LOOKED_AT])]
+    for name, (unit, _) in columns.items():
+        by_unit.setdefault(unit, []).append(name)
+    found: list[Mixture] = []
+    for names in (names for names in by_unit.values() if len(names) > 1):
+        table = np.array([columns[name][1][:LOOKED_AT] for name in names], dtype=float).T
+        found += _of_one_unit(names, table)
+    return found
+
+
+def mixtures_of(parameters: Mapping[str, Parameter], rows: Sequence[Row]) -> list[Mixture]:
+    """The mixtures among the parameters of a campaign."""
+    numbers = {
+        name: (parameter.unit or "", [_number(row, name) for row in rows[:LOOKED_AT]])
+        for name, parameter in parameters.items()
+        if parameter.kind in ("real", "integer") and not parameter.measured
+    }
+    return mixtures(numbers)
+
+
+def with_parts(
+    columns: Mapping[str, Column], readers: Mapping[str, Numbers], texts: Mapping[str, Sequence[str]]
+) -> dict[str, Column]:
+    """The columns of a table, those that are parts of a mixture with the names of all its parts."""
+    numbers = {
+        name: (column.unit, [number_in(text, readers[name]) for text in texts[name][:LOOKED_AT]])
+        for name, column in columns.items()
+        if column.role == PARAMETER and column.kind == "number"
+    }
+    parts = {name: mixture.parts for mixture in mixtures(numbers) for name in mixture.parts}
+    return {name: replace(column, parts=parts.get(name, ())) for name, column in columns.items()}
 
 
 def with_sums(campaign: Campaign, sheet: Sheet, columns: Mapping[str, Column]) -> tuple[Campaign, list[str]]:
@@ -69,7 +97,7 @@ def with_sums(campaign: Campaign, sheet: Sheet, columns: Mapping[str, Column]) -
     head = replace(sheet, rows=sheet.rows[:LOOKED_AT], numbers=sheet.numbers[:LOOKED_AT])
     parameters = dict(campaign.space.parameters)
     try:
-        found = mixtures(parameters, check(head, campaign).rows)
+        found = mixtures_of(parameters, check(head, campaign).rows)
         for name in (name for mixture in found for name in mixture.none):
             made, _ = parameter_for(replace(columns[name], numbers=(*columns[name].numbers, 0.0)))
             parameters[name] = replace(made, blank=ZERO)
@@ -79,8 +107,8 @@ def with_sums(campaign: Campaign, sheet: Sheet, columns: Mapping[str, Column]) -
     return replace(campaign, space=space), [f"{mixture}; suggestions will too" for mixture in found]
 
 
-def _of_one_unit(names: Sequence[str], rows: Sequence[Row]) -> Iterator[Mixture]:
-    table = np.array([[_number(row, name) for name in names] for row in rows], dtype=float).reshape(-1, len(names))
+def _of_one_unit(names: Sequence[str], table: FloatArray) -> Iterator[Mixture]:
+    """table: (n, k)"""
     taken: set[int] = set()
     for rounded in (False, True):
         for count in range(2, len(names) + 1):
@@ -103,25 +131,23 @@ def _mixture(names: Sequence[str], parts: FloatArray, rounded: bool) -> Mixture 
     blank = np.isnan(parts)
     complete, some = ~blank.any(-1), ~blank.all(-1)
     filled = np.nan_to_num(parts)
-    told = next((rows for rows in (complete, some) if _differ(filled[rows], max(FEWEST, len(names) + 1))), None)
-    if told is None or (filled < 0).any() or not (np.ptp(filled[told], 0) > 0).all():
+    fewest = max(FEWEST, len(names) + 1)
+    told = complete if complete.sum() >= fewest else some
+    if told.sum() < fewest:
         return None
     sums = filled.sum(-1)
     total = float(f"{np.median(sums[told]):.9g}")
     close = (ABOUT if rounded else EXACTLY) * total
+    whole = abs(sums - total) <= close
+    if not whole[told].all() or total <= 0 or (filled < 0).any() or not (np.ptp(filled[told], 0) > 0).all():
+        return None
     if rounded and (
         np.mean(abs(sums[told] - total) <= EXACTLY * total) <= 0.5 or np.sqrt(filled[told].var(0).sum()) < WIDE * close
     ):
         return None
-    whole = abs(sums - total) <= close
-    if not whole[told].all() or total <= 0:
+    if len(np.unique(filled[told], axis=0)) < fewest:
         return None
     gappy = some & ~complete
     none = [i for i in range(len(names)) if blank[some, i].any()]
     none = none if gappy.sum() >= FEWEST and whole[gappy].all() else []
     return Mixture(tuple(names), total, tuple(names[i] for i in none))
-
-
-def _differ(parts: FloatArray, fewest: int) -> bool:
-    """Whether there are enough different settings."""
-    return len(np.unique(parts, axis=0)) >= fewest

@@ -92,6 +92,7 @@ class Column:
     failed: bool = False  # some cells say that the experiment failed
     blanks: tuple[int, ...] = field(default=(), repr=False)  # places of blank cells
     default: str | None = None  # of a category: what a blank means
+    parts: tuple[str, ...] = ()  # all parts of the mixture that it belongs to
     kept: bool = False  # in the table, and not used
     eligible: bool = False  # a parameter all the same, if somebody names it
 
@@ -122,7 +123,7 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
         return Column(name, UNUSED, "marks rows that nothing is learned from")
     if name.startswith(RESERVED):
         asked = [text.strip() for _, text in column.odd if not cells.is_unknown(text)]
-        read = [number for text in asked if (number := _number(text, reader)) is not None]
+        read = [number for text in asked if (number := number_in(text, reader)) is not None]
         return Column(name, ASKED, f"what was asked of {name.removeprefix(RESERVED)}",
                       numbers=(*column.numbers, *read), values=tuple(asked))  # fmt: skip
     if spread := _spread_of(name, sheet):
@@ -185,7 +186,8 @@ def _stands_beside(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> bool:
     return empty and any(cell.strip() for cell in rows[-1][: gaps[-1]])
 
 
-def _number(text: str, reader: Numbers) -> float | None:
+def number_in(text: str, reader: Numbers) -> float | None:
+    """The number in a cell, None if there is no plain one."""
     try:
         value = reader(text)
     except CellError:
