@@ -175,32 +175,33 @@ def _strip(
     axes: Any, parameter: Parameter, name: str, gaps: Sequence[GapDraws], count: int, labels: Sequence[object] | None
 ) -> None:
     """One parameter's gaps side by side: draws as dots, their median, the requested value and the stated range."""
-    jitter = np.random.default_rng(0)
-    for place, gap in enumerate(gaps):
-        label = "drawn" if place == 0 else None
-        heights = np.array([height(parameter, draw) for draw in gap.draws])
-        if isinstance(parameter, Categorical | Ordinal):
-            values, counts = np.unique(heights, return_counts=True)
-            sizes = 150 * counts / max(len(heights), 1)  # the share of the worlds with this category
-            axes.scatter([place] * len(values), values, s=sizes, color=BLUE, alpha=0.6, linewidth=0, zorder=2)
-        elif len(heights):
-            aside = place + jitter.uniform(-0.24, 0.24, len(heights))
-            axes.scatter(aside, heights, s=9, color=BLUE, alpha=0.3, linewidth=0, label=label, zorder=2)
-            middle = float(np.median(heights))
-            label = "median" if place == 0 else None
-            axes.hlines(middle, place - 0.32, place + 0.32, color=INK, linewidth=1.6, label=label, zorder=3)
-        if isinstance(gap.recorded, Normal | Interval):
-            low, high = stated(gap.recorded)
-            axes.vlines(place, low, high, color=GREEN, linewidth=7, alpha=0.3, zorder=1)
-        if gap.asked is not None:
-            axes.scatter(
-                place, height(parameter, gap.asked), marker="D", s=30, facecolor="white", edgecolor=VERMILION,
-                linewidth=1.5, zorder=4,
-            )  # fmt: skip
+    drawn = [np.array([height(parameter, draw) for draw in gap.draws]) for gap in gaps]
+    at = np.arange(len(gaps))
+    if isinstance(parameter, Categorical | Ordinal):
+        drawn, counts = zip(*(np.unique(heights, return_counts=True) for heights in drawn), strict=True)
+        sizes = np.concatenate([150 * each / max(each.sum(), 1) for each in counts])  # the share of the worlds with it
+        places = np.repeat(at, [len(values) for values in drawn])
+        axes.scatter(places, np.concatenate(drawn), s=sizes, color=BLUE, alpha=0.6, linewidth=0, zorder=2)
+    else:
+        sizes = np.array([len(heights) for heights in drawn])
+        aside = np.repeat(at, sizes) + np.random.default_rng(0).uniform(-0.24, 0.24, sizes.sum())
+        axes.scatter(aside, np.concatenate(drawn), s=9, color=BLUE, alpha=0.3, linewidth=0, label="drawn", zorder=2)
+        middles, at = [float(np.median(heights)) for heights in drawn if len(heights)], at[sizes > 0]
+        axes.hlines(middles, at - 0.32, at + 0.32, color=INK, linewidth=1.6, label="median", zorder=3)
+    ranges = [
+        (place, *stated(gap.recorded)) for place, gap in enumerate(gaps) if isinstance(gap.recorded, Normal | Interval)
+    ]
+    asked = [(place, height(parameter, gap.asked)) for place, gap in enumerate(gaps) if gap.asked is not None]
+    if ranges:
+        axes.vlines(*zip(*ranges, strict=True), color=GREEN, linewidth=7, alpha=0.3, zorder=1)
+    if asked:
+        axes.scatter(
+            *zip(*asked, strict=True), marker="D", s=30, facecolor="white", edgecolor=VERMILION, linewidth=1.5, zorder=4
+        )
     # These entries keep the legend the same whichever gaps come first.
-    if any(isinstance(gap.recorded, Normal | Interval) for gap in gaps):
+    if ranges:
         axes.plot([], [], color=GREEN, linewidth=7, alpha=0.3, label="stated range")
-    if any(gap.asked is not None for gap in gaps):
+    if asked:
         axes.scatter([], [], marker="D", s=30, facecolor="white", edgecolor=VERMILION, linewidth=1.5, label="asked")
     shown = [gap.row if labels is None else labels[gap.row] for gap in gaps]
     turned = 90 if max(len(str(label)) for label in shown) > 3 else 0
