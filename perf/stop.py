@@ -23,11 +23,12 @@ import joblib
 import numpy as np
 import torch
 
-from bomi.answers.prospects import Scale, expected_gains, since_improvement, spread_of
+from bomi.answers.prospects import AS_GOOD, Scale, expected_gains, spread_of
 from bomi.benchmarks.contenders import contender
 from bomi.benchmarks.functions import Problem
 from bomi.benchmarks.missingness import Events, HistoryGaps, initial, measuring, stray
 from bomi.benchmarks.problems import find_problem
+from bomi.impute.table import since_improvement
 from bomi.optimizer import Optimizer
 from bomi.results import QUIET, STOP
 
@@ -54,8 +55,8 @@ def make(name: str, repeat: int, budget: int, noise: float) -> dict[str, Any]:
         suggestion = optimizer.ask()
         place = torch.from_numpy(optimizer.space.to_unit(dict(suggestion)))
         gain = float(expected_gains(Scale(optimizer._known.fit, optimizer.objectives), [place], t)[0])
-        merits, spread = np.array(outcomes), spread_of(np.array(outcomes))
-        since = since_improvement(merits, spread)
+        spread = spread_of(np.array(outcomes))
+        since = since_improvement(torch.tensor(outcomes), AS_GOOD * spread)
         steps.append({"gain": gain, "spread": spread, "best": best, "since": since})
         if stopped is None and gain < STOP * spread and since >= QUIET and optimizer.validation().trusted:
             stopped = {"after": t - 1, "recommended": recommended(optimizer, problem)}
