@@ -11,7 +11,7 @@ from typing import Any
 from nicegui import json, ui
 
 from bomi.campaign import Campaign
-from bomi.results import capitalized, rounded
+from bomi.results import by_name, capitalized, rounded
 from bomi.space import Parameter, cells
 from bomi.space.cells import Cell
 
@@ -201,12 +201,9 @@ def shown(value: Cell, parameter: Parameter | None = None) -> str:
 
 def expected(campaign: Campaign, predicted: Any) -> list[tuple[str, str]]:
     """What is expected of each outcome, in words: its name, and mean ± sd with its unit."""
-    by_name = predicted if isinstance(predicted, Mapping) else {campaign.objective: predicted}
-    return [
-        (one.name, with_unit(minus(rounded(found)), one.unit))
-        for one in campaign.objectives
-        if (found := by_name.get(one.name)) is not None
-    ]
+    each = by_name(predicted, campaign.outcomes)
+    objectives = [(one, each.get(one.name)) for one in campaign.objectives]
+    return [(one.name, with_unit(minus(rounded(found)), one.unit)) for one, found in objectives if found is not None]
 
 
 def called(number: int, identity: str | None) -> str:
@@ -216,10 +213,8 @@ def called(number: int, identity: str | None) -> str:
 
 def seen(campaign: Campaign, outcomes: Any) -> list[tuple[str, str]]:
     """Outcomes that were measured: their names, and each with its unit."""
-    by_name = outcomes if isinstance(outcomes, Mapping) else {campaign.objective: outcomes}
-    return [
-        (one.name, with_unit(number(by_name[one.name]), one.unit)) for one in campaign.objectives if one.name in by_name
-    ]
+    each = by_name(outcomes, campaign.outcomes)
+    return [(one.name, with_unit(number(each[one.name]), one.unit)) for one in campaign.objectives if one.name in each]
 
 
 def with_unit(text: str, unit: str) -> str:

@@ -27,12 +27,7 @@ def there(element: ui.element) -> bool:
         return False
 
 
-def compute(
-    session: Session,
-    place: ui.element,
-    job: str,
-    show: Callable[[Any], None],
-) -> None:
+def compute(session: Session, place: ui.element, job: str, show: Callable[[Any], None]) -> None:
     """Run a job with its progress in a place of the page, then show its result there; an error leaves the page.
 
     What the place shows already stays below until there is something newer: somebody may be typing there.
