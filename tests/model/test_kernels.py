@@ -8,7 +8,7 @@ import torch
 from torch.distributions import Normal, StudentT
 
 from bomi.impute.table import Table
-from bomi.model import fitting
+from bomi.model import additive, fitting, kernels
 from bomi.model.additive import AdditiveCandidates, AdditiveMatern
 from bomi.model.fitting import Pairs, maximize_evidence, negative_log_evidence
 from bomi.model.kernels import ExpectedSquaredExponential, SquaredExponential, cross
@@ -202,6 +202,25 @@ def test_covariances_from_what_rows_have_in_common_as_they_are():
 
 def _matern(r):
     return (1 + math.sqrt(5) * r + 5 / 3 * r**2) * torch.exp(-math.sqrt(5) * r)
+
+
+@pytest.mark.parametrize("rows", [0, 7])
+def test_strips_give_what_the_whole_gives(monkeypatch, rows):
+    generator = torch.Generator().manual_seed(2)
+    theta = torch.randn(2, 8, generator=generator, dtype=torch.float64)
+    x, others = torch.rand(2, 2, 7, 4, generator=generator, dtype=torch.float64)[:, :, :rows].requires_grad_()
+    weights = torch.rand(2, rows, rows, generator=generator, dtype=torch.float64)
+
+    def everything():
+        slopes = torch.autograd.grad((cross(KERNEL, theta, x, others) * weights).sum(), (x, others))
+        pairs = Pairs(KERNEL, x.detach())
+        covariance, pullback = KERNEL.with_pullback(theta, pairs.prepared)
+        return *slopes, covariance, pullback(pairs.twice + covariance), KERNEL.evaluate(theta, pairs.prepared)
+
+    whole = everything()
+    monkeypatch.setattr(kernels, "STRIP", 120)
+    monkeypatch.setattr(additive, "CACHED", 40)
+    torch.testing.assert_close(everything(), whole, rtol=1e-12, atol=1e-12)
 
 
 def test_gradients_along_described_columns():

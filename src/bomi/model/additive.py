@@ -293,7 +293,7 @@ def _strips(distances: Tensor) -> tuple[Tensor, ...]:
     """Pairs in parts that fit into the cache.  (Q, p, T)"""
     whole = distances.shape[-1]
     strips: tuple[Tensor, ...] = distances.split(
-        whole if distances.is_cuda else max(CACHED * whole // distances.numel(), 1), -1
+        whole if distances.is_cuda else max(CACHED * whole // max(distances.numel(), 1), 1), -1
     )
     return strips
 
