@@ -73,7 +73,7 @@ def _thin(run: Run) -> Run:
     for part in ("history_gaps", "event_gaps"):
         gaps = run[part]
         made[part] = gaps and {name: _round(gaps[name]) for name in ("error", "coverage")}
-    made["seconds"] = [_round(float(np.mean(run["seconds"])), 3)]
+    made["seconds"] = [_round(float(np.mean(run["seconds"])))]
     return made
 
 
