@@ -152,3 +152,12 @@ def test_a_scheduler_that_does_not_answer_is_said_so(monkeypatch):
     monkeypatch.setattr(engines, "PATIENCE", 1)
     with pytest.raises(BenchmarkError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1: "):
         list(find_engine("dask://127.0.0.1:1", 1)(_fails, [Job(CASES[0], "mean", 0)]))
+
+
+def test_a_cluster_of_this_machine_that_takes_too_long_is_said_so(monkeypatch):
+    def slow(**settings):
+        raise TimeoutError
+
+    monkeypatch.setattr("distributed.LocalCluster", slow)
+    with pytest.raises(BenchmarkError, match=r"the Dask cluster \(this machine\) does not answer: it took too long"):
+        list(find_engine("dask", 1)(_fails, [Job(CASES[0], "mean", 0)]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,7 @@ def dask(address: str | None, processes: int = 1) -> Engine:
         raise BenchmarkError('this engine needs Dask; install it by: pip install "bomi[dask]"') from None
 
     def engine(work: Callable[[Job], Run], jobs: Sequence[Job]) -> Iterator[Run]:
-        with ExitStack() as stack:
+        with _in_time(address or "this machine"), ExitStack() as stack:
             if address is None:
                 cluster: Any = distributed.LocalCluster(
                     n_workers=processes, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
@@ -77,6 +77,18 @@ def dask(address: str | None, processes: int = 1) -> Engine:
                 raise BenchmarkError(f"the workers of the Dask cluster lack something: {error}") from None
 
     return engine
+
+
+@contextmanager
+def _in_time(place: str) -> Iterator[None]:
+    """A cluster that does not answer in time, as one that begins or ends on a busy machine may."""
+    try:
+        yield
+    except TimeoutError as error:
+        reason = str(error) or "it took too long"
+        raise BenchmarkError(
+            f"the Dask cluster ({place}) does not answer: {reason}; the runs so far are kept"
+        ) from None
 
 
 def _work(work: Callable[[Job], Run], versions: dict[str, str], job: Job) -> Run:
