@@ -284,7 +284,7 @@ def test_figures(bomi, lab):
 def test_trust_is_one_sentence_and_what_surprised(bomi, lab):
     code, output, said = bomi("trust", lab)
     assert code == 0
-    assert re.match(r"The model explains \d+% of what varies in strength; errors of about \d+ MPa; 3\d of 39", output)
+    assert re.match(r"The model explains \d+ % of what varies in strength; errors of about \d+ MPa; 3\d of 39", output)
     assert "H35" in output
     assert "second look" in said
     found = json.loads(bomi("trust", lab, "--format", "json")[1])
