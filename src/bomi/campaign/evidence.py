@@ -123,8 +123,9 @@ def weigh(
 
 def _in_mixture(column: Column, others: Sequence[Column]) -> Sign:
     """The parts of a mixture are set; but fractions of a product add up too, and stand right of all that is set."""
-    last = others[-1].name in column.parts and any(other.name not in column.parts for other in others)
-    return Sign(3.0 if column.parts and not last else 0.0)
+    parts = column.mixture.parts if column.mixture else ()
+    last = others[-1].name in parts and any(other.name not in parts for other in others)
+    return Sign(3.0 if parts and not last else 0.0)
 
 
 def _by_name(column: Column) -> list[Sign]:

@@ -30,7 +30,7 @@ from bomi.campaign.lexicon import (
     target_of,
 )
 from bomi.campaign.marks import Decision, decide
-from bomi.campaign.mixtures import with_parts, with_sums
+from bomi.campaign.mixtures import LOOKED_AT, mixtures
 from bomi.campaign.outcome import (
     DIFFERS,
     REPEATS,
@@ -54,13 +54,14 @@ from bomi.campaign.roles import (
     UNUSED,
     Column,
     classify,
+    number_in,
 )
 from bomi.campaign.sheet import Sheet, read_sheet
 from bomi.campaign.toml import NAME, Campaign
 from bomi.data.objectives import objective_of
 from bomi.data.reading import read_exclude
 from bomi.errors import FileError
-from bomi.space import EXCLUDE, IDENTITY, RESERVED, Conditions, Parameter, Space, cells
+from bomi.space import EXCLUDE, IDENTITY, RESERVED, ZERO, Conditions, Parameter, Space, cells
 
 MOST_PARAMETERS = 50
 OBJECTIVE = "objective"
@@ -116,7 +117,7 @@ def guess(
     campaign = Campaign(
         Space(made), objectives, decimal=decimal, unknown=codes, id_column=_id_column(columns), sheet=_named(sheet)
     )
-    campaign, mixed = with_sums(campaign, sheet, columns)
+    campaign, mixed = _with_sums(campaign, columns)
     nameless = [f"column {place} has cells but no name, so it is not read" for place in sheet.nameless()]
     kept = {name: note for name, note in notes.items() if note}
     doubtful = {} if parameters is not None else _doubtful(sheet, chosen, columns, next(iter(wanted)))
@@ -214,7 +215,27 @@ def _classified(sheet: Sheet, marks: Decision) -> tuple[dict[str, Column], dict[
             if found.question:
                 questions[name] = found.question
         readers[name] = Numbers(mark, unit, lettered=lettered(digests[name]))
-    return with_parts(classify(sheet, readers, digests), readers, sheet.columns), questions
+    columns = classify(sheet, readers, digests)
+    numbers = {
+        name: (column.unit, [number_in(text, readers[name]) for text in sheet.columns[name][:LOOKED_AT]])
+        for name, column in columns.items()
+        if column.role == PARAMETER and column.kind == "number"
+    }
+    for mixture in mixtures(numbers):
+        columns |= {name: replace(columns[name], mixture=mixture) for name in mixture.parts}
+    return columns, questions
+
+
+def _with_sums(campaign: Campaign, columns: Mapping[str, Column]) -> tuple[Campaign, list[str]]:
+    """The campaign with a fixed sum for each mixture, whose blanks may mean none; and what to say of it."""
+    parameters = dict(campaign.space.parameters)
+    each = dict.fromkeys(column.mixture for column in columns.values() if column.mixture)
+    found = [mixture for mixture in each if parameters.keys() >= {*mixture.parts}]
+    for name in (name for mixture in found for name in mixture.none):
+        made, _ = parameter_for(replace(columns[name], numbers=(*columns[name].numbers, 0.0)))
+        parameters[name] = replace(made, blank=ZERO)
+    space = Space(parameters, constraints=[mixture.constraint for mixture in found])
+    return replace(campaign, space=space), [f"{mixture}; suggestions will too" for mixture in found]
 
 
 def _settled(
@@ -260,7 +281,7 @@ def _settled(
             made = _aside(column, "seems to be another outcome; --objective takes several", MEASURED, eligible=False)
         elif role == PARAMETER and is_sum(name):
             made = _aside(column, "a sum of others, by its name")
-        elif column in as_measured and not column.parts:
+        elif column in as_measured and not column.mixture:
             made = _aside(column, "it differs in each row, as if measured", MEASURED)
         elif role == PARAMETER and before and place > first and (not is_setting(name) or _differs(column, left)):
             made = _aside(column, "stands right of the objective", MEASURED)
@@ -288,7 +309,7 @@ def _left_out(sheet: Sheet, columns: Mapping[str, Column], outcome: str) -> dict
     kept = done_as_asked(columns)  # what was asked of it stands beside it
     out = {name for name, evidence in found.items() if evidence.out and name not in kept}
     out -= {name for name in out if is_called_setting(name) and not is_size(name)}
-    out -= {name for name in out if {*columns[name].parts} - out}  # a mixture is made as a whole
+    out -= {name for name in out if (mixture := columns[name].mixture) and {*mixture.parts} - out}  # made as a whole
     if len(out) == len(chosen):
         return dict(columns)
     why = {name: f"{NOBODY} it: {found[name].against}" for name in out}

@@ -7,21 +7,13 @@ some rows. In such a table a blank often means that there was none of it: then t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bomi.campaign.columns import Numbers
-from bomi.campaign.experiments import check
-from bomi.campaign.ranges import parameter_for
-from bomi.campaign.roles import PARAMETER, Column, number_in
-from bomi.campaign.sheet import Sheet
-from bomi.campaign.toml import Campaign
 from bomi.data.observations import Row
-from bomi.errors import BomiError
-from bomi.space import ZERO, Linear, Parameter, Space, cells
+from bomi.space import Linear, Parameter, cells
 
 FloatArray = NDArray[np.float64]
 FEWEST = 4  # different settings, and more than there are parts
@@ -77,34 +69,6 @@ def mixtures_of(parameters: Mapping[str, Parameter], rows: Sequence[Row]) -> lis
         if parameter.kind in ("real", "integer") and not parameter.measured
     }
     return mixtures(numbers)
-
-
-def with_parts(
-    columns: Mapping[str, Column], readers: Mapping[str, Numbers], texts: Mapping[str, Sequence[str]]
-) -> dict[str, Column]:
-    """The columns of a table, those that are parts of a mixture with the names of all its parts."""
-    numbers = {
-        name: (column.unit, [number_in(text, readers[name]) for text in texts[name][:LOOKED_AT]])
-        for name, column in columns.items()
-        if column.role == PARAMETER and column.kind == "number"
-    }
-    parts = {name: mixture.parts for mixture in mixtures(numbers) for name in mixture.parts}
-    return {name: replace(column, parts=parts.get(name, ())) for name, column in columns.items()}
-
-
-def with_sums(campaign: Campaign, sheet: Sheet, columns: Mapping[str, Column]) -> tuple[Campaign, list[str]]:
-    """The campaign with a fixed sum for each mixture, whose blanks may mean none; and what to say of it."""
-    head = replace(sheet, rows=sheet.rows[:LOOKED_AT], numbers=sheet.numbers[:LOOKED_AT])
-    parameters = dict(campaign.space.parameters)
-    try:
-        found = mixtures_of(parameters, check(head, campaign).rows)
-        for name in (name for mixture in found for name in mixture.none):
-            made, _ = parameter_for(replace(columns[name], numbers=(*columns[name].numbers, 0.0)))
-            parameters[name] = replace(made, blank=ZERO)
-        space = Space(parameters, constraints=[mixture.constraint for mixture in found])
-    except BomiError:  # `check` says what is wrong
-        return campaign, []
-    return replace(campaign, space=space), [f"{mixture}; suggestions will too" for mixture in found]
 
 
 def _of_one_unit(names: Sequence[str], table: FloatArray) -> Iterator[Mixture]:

@@ -32,6 +32,7 @@ from bomi.campaign.lexicon import (
     is_thing,
 )
 from bomi.campaign.marks import Numeral
+from bomi.campaign.mixtures import Mixture
 from bomi.campaign.sheet import Sheet
 from bomi.campaign.words import BALANCE, VERDICTS, likely_mistakes, merge_spellings, plain_words
 from bomi.data.objectives import ERROR
@@ -92,7 +93,7 @@ class Column:
     failed: bool = False  # some cells say that the experiment failed
     blanks: tuple[int, ...] = field(default=(), repr=False)  # places of blank cells
     default: str | None = None  # of a category: what a blank means
-    parts: tuple[str, ...] = ()  # all parts of the mixture that it belongs to
+    mixture: Mixture | None = None  # that it is a part of
     kept: bool = False  # in the table, and not used
     eligible: bool = False  # a parameter all the same, if somebody names it
 
