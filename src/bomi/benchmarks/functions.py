@@ -19,9 +19,9 @@ import difflib
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +156,7 @@ class Problem:
         return np.array([self.inputs(self.space.from_unit(place)) for place in self.space.draw(count, rng)])
 
 
-def _word(parameter: Parameter) -> bool:
+def _has_words(parameter: Parameter) -> TypeGuard[Categorical | Ordinal]:
     """Whether its values are words."""
     return isinstance(parameter, Categorical) or (isinstance(parameter, Ordinal) and not parameter.numeric)
 
@@ -165,7 +165,7 @@ def _cell(space: Space | None, name: str, value: float) -> Known:
     if space is None:
         return value
     parameter = space.parameters[name]
-    if isinstance(parameter, Categorical | Ordinal) and _word(parameter):
+    if _has_words(parameter):
         return parameter.values[round(value)]
     if isinstance(parameter, Ordinal):
         return min(parameter.values, key=lambda level: abs(float(level) - value))
@@ -173,8 +173,7 @@ def _cell(space: Space | None, name: str, value: float) -> Known:
 
 
 def _number(space: Space | None, name: str, value: Known) -> float:
-    parameter = space.parameters[name] if space is not None else None
-    if isinstance(parameter, Categorical | Ordinal) and _word(parameter):
+    if space is not None and _has_words(parameter := space.parameters[name]):
         return float(parameter.index(value))
     return float(value)
 
@@ -183,13 +182,12 @@ def mixed_problem(name: str, space: Space, function: Function, best: FloatArray)
     """A problem on a space of any kind. Inputs are numbers; a category or an ordered word is its index from 0."""
     bounds = {}
     for parameter_name, parameter in space.parameters.items():
-        if isinstance(parameter, Categorical | Ordinal) and _word(parameter):
+        if _has_words(parameter):
             bounds[parameter_name] = (0.0, parameter.levels - 1.0)
         else:
             axis = parameter.axis(parameter_name)  # type: ignore[union-attr]
             bounds[parameter_name] = (axis.low, axis.high)
-    optimum = float(function(best[None])[0]) + 0.0
-    return Problem(name, bounds, function, optimum, tuple(best.tolist()), space=space)
+    return replace(_with_optimum(name, bounds, function, best), space=space)
 
 
 def problem(name: str, *, dim: int | None = None) -> Problem:
@@ -301,14 +299,20 @@ def _from_botorch(test_function: str, name: str, dim: int, *, sized: bool, sign:
     from botorch import test_functions
 
     made = getattr(test_functions, test_function)(**({"dim": dim} if sized else {}))
-    function = partial(_evaluate, made, sign)
-    low, high = made.bounds.numpy()
-    bounds = {f"x{i}": (float(a), float(b)) for i, (a, b) in enumerate(zip(low, high, strict=True), 1)}
+    function = partial(evaluate, made, sign)
     find_start = _STARTS.get(test_function, _published)
-    return _with_optimum(name, bounds, function, _polished(function, find_start(made, function), low, high))
+    best = _polished(function, find_start(made, function), *made.bounds.numpy())
+    return _with_optimum(name, box(made), function, best)
 
 
-def _evaluate(test_function: Any, sign: float, x: FloatArray) -> FloatArray:  # (m, d) -> (m,)
+def box(test_function: Any) -> dict[str, tuple[float, float]]:
+    """The bounds of a test function of BoTorch, by the names of its inputs."""
+    low, high = test_function.bounds.tolist()
+    return {f"x{i}": ends for i, ends in enumerate(zip(low, high, strict=True), 1)}
+
+
+def evaluate(test_function: Any, sign: float, x: FloatArray) -> FloatArray:  # (m, d) -> (m,) or (m, J)
+    """The values of a test function of BoTorch, times the sign."""
     import torch
 
     with torch.no_grad():

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bomi.analysis.drawing import BLUE, INK, VERMILION
 from bomi.benchmarks.heat_treatment import Array, Trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which colour-blind readers can distinguish, on shades of one hue.
-VERMILION, BLUE, INK, SHADES = "#D55E00", "#0072B2", "#222222", "Blues"
-
-# Below this volume fraction the mean radius is not drawn.
-VISIBLE_FRACTION = 1e-6
+SHADES = "Blues"
+VISIBLE_FRACTION = 1e-6  # below this volume fraction the mean radius is not drawn
 
 
 def figure(trace: Trace) -> Figure:

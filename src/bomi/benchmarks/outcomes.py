@@ -33,19 +33,10 @@ def _several(test_function: str, **options: Any) -> Problem:
     from botorch.test_functions import multi_objective
 
     made = getattr(multi_objective, test_function)(**options)
-    low, high = made.bounds.numpy()
-    bounds = {f"x{i}": (float(a), float(b)) for i, (a, b) in enumerate(zip(low, high, strict=True), 1)}
     reference = tuple(-float(value) for value in made.ref_point)
     name = test_function.lower() + (f"{made.dim}d" if "dim" in options else "")
-    return Problem(name, bounds, partial(_negated, made), float(made.max_hv), reference=reference)
-
-
-def _negated(test_function: Any, x: FloatArray) -> FloatArray:  # (m, d) -> (m, J)
-    import torch
-
-    with torch.no_grad():
-        values: FloatArray = -test_function(torch.tensor(x, dtype=torch.float64)).numpy()
-    return values
+    function = partial(functions.evaluate, made, -1.0)
+    return Problem(name, functions.box(made), function, float(made.max_hv), reference=reference)
 
 
 def hypervolume(outcomes: FloatArray, reference: tuple[float, ...]) -> float:  # (m, J)

@@ -153,8 +153,7 @@ def _groups(results: Results) -> Iterator[tuple[str, str, list[Run]]]:
     """The runs of each case and method."""
     for case in results.cases:
         for method in results.methods:
-            runs = [run for run in results.runs if (run["case"], run["method"]) == (case, method)]
-            if runs:
+            if runs := results.of(case, method):
                 yield case, method, runs
 
 
@@ -296,10 +295,8 @@ def _page(results: Results, title: str, pictures: Sequence[tuple[str, bytes]], t
 
 
 def _settings_table(results: Results) -> ReportTable:
-    rows = []
-    for case, settings in results.cases.items():
-        shown = {name: value for name, value in settings.items() if name in ("budget", "missing", "initial")}
-        rows.append([case, *(_text(shown[name]) for name in ("budget", "missing", "initial"))])
+    shown = ("budget", "missing", "initial")
+    rows = [[case, *(_text(settings[name]) for name in shown)] for case, settings in results.cases.items()]
     return ReportTable("settings", "The settings of each case.", ["case", "evaluations", "missing", "initial"], rows)
 
 

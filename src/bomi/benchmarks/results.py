@@ -39,6 +39,10 @@ class Results:
     runs: tuple[Run, ...]
     commits: tuple[str, ...] = ()  # of the program, all that have added runs
 
+    def of(self, case: str, method: str) -> list[Run]:
+        """The runs of a method on a case."""
+        return [run for run in self.runs if (run["case"], run["method"]) == (case, method)]
+
 
 def read(path: Path | str) -> Results:
     """The results in a file."""

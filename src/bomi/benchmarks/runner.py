@@ -7,9 +7,9 @@ three are the same for all methods.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +26,6 @@ from bomi.results import Front
 
 PAPER_EVENTS = Events(0.25, 0.05)
 """In one of four evaluations one parameter has an execution error of up to 5 % of its range (Luong et al. 2020)."""
-
-Clock: TypeAlias = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,11 @@ class Result:
     seed: int
     budget: int
     best: list[float]  # the best true outcome, or the hypervolume, at the start and after each evaluation
-    kept: list[
-        float
-    ]  # the same without the evaluations in which a parameter failed, as a method that drops them has it
+    kept: list[float]  # the same without the evaluations in which a parameter failed, for a method that drops them
     outcomes: list[Any]  # of each evaluation, as measured
     events: int  # evaluations in which a parameter failed
     recommended: list[tuple[int, float | None]]  # (evaluations made, true value of the setting recommended then)
-    history_gaps: GapScore | None  # at the end; None if pandas is not installed
+    history_gaps: GapScore | None  # at the end; None for another program
     event_gaps: GapScore | None
     seconds: list[float]  # of each suggestion
     settings: dict[str, Any] = field(default_factory=dict)
@@ -184,10 +180,7 @@ def _gap_scores(
     """How well the gaps of the history and those of the events are filled.  truth: (n, d)"""
     if not isinstance(optimizer, Optimizer):
         return None, None  # another program
-    try:
-        gaps = optimizer.gaps()
-    except ImportError:  # it is a pandas table
-        return None, None
+    gaps = optimizer.gaps()
     names = list(problem.bounds)
     rows = gaps["row"].to_numpy(dtype=int)
     columns = np.array([names.index(name) for name in gaps["parameter"]], dtype=int)

@@ -130,7 +130,7 @@ def curves(results: Results, case: str) -> dict[str, tuple[FloatArray, FloatArra
     """Mean and standard error of the best outcome seen after each evaluation, by method.  (T + 1,), (T + 1,)"""
     found = {}
     for method in results.methods:
-        stacked = np.array([run["best"] for run in results.runs if (run["case"], run["method"]) == (case, method)])
+        stacked = np.array([run["best"] for run in results.of(case, method)])
         if len(stacked):
             error = stacked.std(0, ddof=1) / np.sqrt(len(stacked)) if len(stacked) > 1 else np.zeros(stacked.shape[1])
             found[method] = stacked.mean(0), error
@@ -164,9 +164,8 @@ def markdown(results: Results, *, reference: str | None = None) -> str:
     for case in results.cases:
         recommended = {score.method: score for score in scores(results, case, what=RECOMMENDED, reference=reference)}
         for score in scores(results, case, reference=reference):
-            runs = [run for run in results.runs if (run["case"], run["method"]) == (case, score.method)]
-            row = [case, score.method, str(score.repeats), *_cells(score)]
-            lines.append([*row, *_cells(recommended.get(score.method)), number(seconds(runs))])
+            row = [case, score.method, str(score.repeats), *_cells(score), *_cells(recommended.get(score.method))]
+            lines.append([*row, number(seconds(results.of(case, score.method)))])
     return table(lines)
 
 

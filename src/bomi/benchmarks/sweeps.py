@@ -127,8 +127,6 @@ def sweep(
         check_whole("repeats", repeats, least=1)
         repeats = range(repeats)
     repeats = list(repeats)
-    # Repeat by repeat: a sweep that is stopped has whole ones.
-    wanted = [(case, one, repeat) for repeat in repeats for case in cases for one in chosen]
     for case in cases:
         if case.initial is not None:  # raises an error now rather than in the middle of the sweep
             problem = find_problem(case.problem)
@@ -144,7 +142,8 @@ def sweep(
         cases={case.label: case.settings() for case in cases},
         methods={one.label: described(one) for one in chosen},
     )
-    jobs = [Job(case, one, repeat, recommend_every) for case, one, repeat in wanted]
+    # Repeat by repeat: a sweep that is stopped has whole ones.
+    jobs = [Job(case, one, repeat, recommend_every) for repeat in repeats for case in cases for one in chosen]
     waiting = [job for job in jobs if job.key not in file.keys]
     done = len(jobs) - len(waiting)
     progress(done, len(jobs))

@@ -82,7 +82,7 @@ def stopped() -> NoReturn:
 
 @contextmanager
 def after(done: str) -> Iterator[None]:
-    """What is printed of something that is done: if the output fails, the message says that it is done all the same."""
+    """Print what came of something done: if the output cannot be written, the message says that it is done."""
     try:
         yield
         sys.stdout.flush()
@@ -113,8 +113,7 @@ def console(*, stderr: bool = False) -> Console:
 
 @contextmanager
 def working(what: str) -> Iterator[Callable[[str], None]]:
-    """What is being done and for how long, on standard error if that is a terminal; yields a function that changes its
-    text."""
+    """Show what is done and for how long, if standard error is a terminal; yields a function that sets the text."""
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()

@@ -12,6 +12,9 @@ from bomi.cli.options import Config, Format, Seed, Shape, figure_option
 from bomi.cli.printing import flat, save_figure, show
 from bomi.results import nested
 
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")]
+Host = Annotated[str, typer.Option(help="Where to listen; elsewhere than on this machine, others can reach it.")]
+
 
 def web(
     table: Annotated[
@@ -19,11 +22,9 @@ def web(
         typer.Argument(metavar="TABLE", readable=False, help="Your table, or a folder with campaigns below it."),
     ],
     campaign: Config = None,
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")] = None,
+    port: Port = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
-    host: Annotated[
-        str, typer.Option(help="Where to listen; elsewhere than on this machine, others can reach it.")
-    ] = "127.0.0.1",
+    host: Host = "127.0.0.1",
 ) -> None:
     """The whole loop as a page in your browser, on this machine."""
     from bomi.web.server import serve
@@ -35,10 +36,8 @@ def serve(
     where: Annotated[
         str, typer.Argument(metavar="WHERE", help="A folder, or the address of a database: postgresql://me@host/lab.")
     ],
-    port: Annotated[int | None, typer.Option(min=1, max=65535, help="The port; a free one if not given.")] = None,
-    host: Annotated[
-        str, typer.Option(help="Where to listen; elsewhere than on this machine, others can reach it.")
-    ] = "127.0.0.1",
+    port: Port = None,
+    host: Host = "127.0.0.1",
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that compute.")] = 2,
 ) -> None:
     """Campaigns for other programs: tell, ask, best and gaps as JSON over HTTP."""

@@ -199,7 +199,7 @@ def _suspects(table: Path, campaign: Path | None) -> list[dict[str, Any]]:
 
 
 def _checked(table: Path, path: Path) -> tuple[Summary, str, list[str], list[str]]:
-    """What a table holds, how it is written, and what to tell of it: the table itself is not kept any longer."""
+    """What a table holds, how it is written, its notes and its doubts; the table itself is freed."""
     from bomi.campaign import Campaign, blanks, conditions, read_experiments, summarize
     from bomi.campaign.doubts import doubts
     from bomi.campaign.storage import company

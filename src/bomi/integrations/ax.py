@@ -256,7 +256,6 @@ def _outcomes(
         scale = np.array([weight for _, weight in weights])
         return float(scale @ np.array(means)), float(np.sqrt(((scale * np.array(errors)) ** 2).sum()))
 
-    over = {name: total(weights)[0] - bound for name, (bound, weights) in limits.items()}
     if arm in trial.run_metadata.get(GAVE_NOTHING, []):
         return dict.fromkeys((*goals, *limits), FAILED)
     found: dict[str, object] = {}
@@ -264,6 +263,7 @@ def _outcomes(
         mean, error = total(weights)
         if np.isfinite(mean):
             found |= {name: mean, **({name + ERROR: error} if np.isfinite(error) else {})}
+    over = {name: total(weights)[0] - bound for name, (bound, weights) in limits.items()}
     return {**found, **{name: value for name, value in over.items() if np.isfinite(value)}}
 
 

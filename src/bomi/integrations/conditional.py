@@ -85,7 +85,7 @@ def _rank(distribution: BaseDistribution) -> int:
 def _condition(
     name: str, parent: str, trials: Sequence[FrozenTrial], distribution: BaseDistribution
 ) -> Condition | None:
-    """What the parent decides, if it does: no choice, and no side of a border, is with the parameter and without it."""
+    """The condition on the parent that tells the trials with the parameter from those without it, if one does."""
     values: tuple[set[float], set[float]] = (set(), set())
     for trial in trials:
         if parent in trial.params:
@@ -105,7 +105,7 @@ def _condition(
 def applies(
     name: str, found: Mapping[str, Condition], values: Mapping[str, object], space: Mapping[str, BaseDistribution]
 ) -> bool:
-    """Whether a parameter applies in a trial with these values; so it does where that is not known."""
+    """Whether a parameter applies in a trial with these values; yes where that is not known."""
     condition = found.get(name)
     if condition is None:
         return True
@@ -122,14 +122,14 @@ def middle(parameter: Parameter) -> Known:
 
 @dataclass(frozen=True)
 class Applicable:
-    """An acquisition that sees what does not apply at the middle of its range, wherever the point has it."""
+    """An acquisition that puts what does not apply at the middle of its range before it scores a point."""
 
     acquisition: Acquisition
     space: Space
     conditions: Mapping[str, Condition]  # of columns of the space, parents first
 
     def score(self, outlook: Outlook, *, t: int, parameters: int) -> Score:
-        """The score of what the points come to."""
+        """The score of the points with what does not apply at its middle."""
         own = self.acquisition.score(outlook, t=t, parameters=parameters)
         return lambda points: own(self.without_idle(points))
 

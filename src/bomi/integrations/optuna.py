@@ -77,7 +77,7 @@ class BomiSampler(BaseSampler):
         Optimizer({"x": (0, 1)}, method=method, seed=self._seed)  # wrong ones are an error now, not in a trial
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Clear the record of a new trial: Optuna copies that of a lost worker's trial to its repetition."""
+        """Clear the record of a new trial: if a worker is lost, Optuna copies its trial's record to the repetition."""
         blank: dict[str, Any] = {ACTUAL: {}, GAVE_NOTHING: False}
         for name in blank:
             if trial.user_attrs.get(name):
@@ -100,7 +100,7 @@ class BomiSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """The optimizer's suggestion, given all other trials, and what this one has fixed values of."""
+        """The optimizer's suggestion, given all other trials and the values that this one has fixed."""
         if not search_space:
             return {}
         whole = {**self.infer_relative_search_space(study, trial), **search_space}
@@ -509,9 +509,9 @@ def _limits(trials: Sequence[FrozenTrial], taken: Collection[str]) -> dict[str, 
 def _outcomes(
     trial: FrozenTrial, objectives: Collection[str], limits: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, object]:
-    """The outcome of each objective: a failure, or the finite values of a complete trial; with those of constraints.
+    """The outcomes of a trial, with those of its constraints: failures, or the finite values of a complete trial.
 
-    Where these are no outcomes, a trial that breaks one is a failure; so is one that breaks it by infinity.
+    A complete trial is a failure if it breaks a constraint that is not in `limits`, or breaks any by infinity.
     """
     broken = [value for key, value in trial.constraints.items() if value > 0 and key not in limits]
     endless = any(value == math.inf for value in trial.constraints.values())

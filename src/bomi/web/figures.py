@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bomi.analysis.drawing import stated
 from bomi.campaign import Experiments
 from bomi.data.objectives import Objective, keeps_limits
 from bomi.data.observations import Row
@@ -47,30 +48,51 @@ def layout(**more: Any) -> dict[str, Any]:
     return {**base, **more}
 
 
+def _figure(data: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {"data": data, "layout": layout(**more), "config": CONFIG}
+
+
+LEGEND_ABOVE: dict[str, Any] = {
+    "showlegend": True,
+    "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+}
+
+
+def _points(
+    experiments: Experiments,
+    rows: Sequence[tuple[int, Row]],
+    x: Sequence[float],
+    y: Sequence[float],
+    hover: str,
+    ends: tuple[Sequence[float], Sequence[float]] | None = None,
+) -> list[dict[str, Any]]:
+    """Rows as points, hollow where an input is missing; `ends` are those of their intervals."""
+    found = []
+    for complete, title in ((True, "every input known"), (False, "some input missing")):
+        some = [i for i, (_, row) in enumerate(rows) if row.complete is complete]
+        trace: dict[str, Any] = {
+            "type": "scatter", "mode": "markers", "name": title, "x": [x[i] for i in some], "y": [y[i] for i in some],
+            "text": [_told(experiments, *rows[i]) for i in some],
+            "hovertemplate": f"<b>{hover}</b><br>%{{text}}<extra></extra>", "marker": _marker(complete),
+        }  # fmt: skip
+        if ends is not None:
+            down, up = ([abs(end[i] - y[i]) for i in some] for end in ends)
+            trace["error_y"] = {
+                "type": "data", "array": up, "arrayminus": down, "color": BLUE, "thickness": 1, "width": 0,
+            }  # fmt: skip
+        found.append(trace)
+    return found
+
+
 def outcomes(experiments: Experiments, objective: Objective) -> dict[str, Any]:
-    """One outcome of every row in its order, with the best so far that keeps all limits, or its own limit; rows with a
-    gap are hollow."""
+    """One outcome of every row in its order, with the best so far that keeps all limits, or its own limit."""
     rows = [(n, r, r.outcomes[objective.name]) for n, r in _numbered(experiments) if objective.name in r.outcomes]
     best: list[float | None] = []
     for _, row, y in rows:
         before, kept = best[-1] if best else None, keeps_limits(experiments.campaign.objectives, row.outcomes)
         best.append(y if kept and (before is None or objective.merit(y) > objective.merit(before)) else before)
     places = list(range(1, len(rows) + 1))
-    points = []
-    for complete, title in ((True, "every input known"), (False, "some input missing")):
-        chosen = [(x, *row) for x, row in zip(places, rows, strict=True) if row[1].complete is complete]
-        points.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": title,
-                "x": [x for x, _, _, _ in chosen],
-                "y": [y for _, _, _, y in chosen],
-                "text": [_told(experiments, number, row) for _, number, row, _ in chosen],
-                "hovertemplate": "<b>%{y}</b><br>%{text}<extra></extra>",
-                "marker": _marker(complete),
-            }
-        )
+    points = _points(experiments, [(n, row) for n, row, _ in rows], places, [y for _, _, y in rows], "%{y}")
     line = {
         "type": "scatter",
         "mode": "lines",
@@ -80,16 +102,12 @@ def outcomes(experiments: Experiments, objective: Objective) -> dict[str, Any]:
         "line": {"shape": "hv", "color": VERMILION, "width": 2},
         "hoverinfo": "skip",
     }
-    return {
-        "data": [line, *points],
-        "layout": layout(
-            showlegend=True,
-            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-            xaxis={"title": _title("experiment"), "showgrid": False, "range": [0, len(rows) + 1]},
-            yaxis={"title": _title(with_unit(objective.name, objective.unit))},
-        ),
-        "config": CONFIG,
-    }
+    return _figure(
+        [line, *points],
+        **LEGEND_ABOVE,
+        xaxis={"title": _title("experiment"), "showgrid": False, "range": [0, len(rows) + 1]},
+        yaxis={"title": _title(with_unit(objective.name, objective.unit))},
+    )
 
 
 def front(
@@ -97,25 +115,9 @@ def front(
 ) -> dict[str, Any]:
     """Two outcomes of every row, and what is expected of the best trade-offs between them."""
     x, y = pair
-    points = []
-    for complete, title in ((True, "every input known"), (False, "some input missing")):
-        rows = [
-            (number, row)
-            for number, row in _numbered(experiments)
-            if x.name in row.outcomes and y.name in row.outcomes and row.complete is complete
-        ]
-        points.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": title,
-                "x": [row.outcomes[x.name] for _, row in rows],
-                "y": [row.outcomes[y.name] for _, row in rows],
-                "text": [_told(experiments, number, row) for number, row in rows],
-                "hovertemplate": "<b>%{x}, %{y}</b><br>%{text}<extra></extra>",
-                "marker": _marker(complete),
-            }
-        )
+    rows = [(n, row) for n, row in _numbered(experiments) if {x.name, y.name} <= row.outcomes.keys()]
+    across, up = ([row.outcomes[one.name] for _, row in rows] for one in pair)
+    points = _points(experiments, rows, across, up, "%{x}, %{y}")
     ordered = sorted(choices, key=lambda one: one[x.name].mean)
     expected = {
         "type": "scatter",
@@ -129,16 +131,12 @@ def front(
         "marker": {"size": 10, "color": VERMILION, "symbol": "diamond"},
         "hovertemplate": "expected %{x:.4g}, %{y:.4g}<extra></extra>",
     }
-    return {
-        "data": [*points, expected],
-        "layout": layout(
-            showlegend=True,
-            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-            xaxis={"title": _title(with_unit(x.name, x.unit))},
-            yaxis={"title": _title(with_unit(y.name, y.unit))},
-        ),
-        "config": CONFIG,
-    }
+    return _figure(
+        [*points, expected],
+        **LEGEND_ABOVE,
+        xaxis={"title": _title(with_unit(x.name, x.unit))},
+        yaxis={"title": _title(with_unit(y.name, y.unit))},
+    )
 
 
 def _numbered(experiments: Experiments) -> list[tuple[int, Row]]:
@@ -165,37 +163,20 @@ def validation(experiments: Experiments, objective: Objective, found: Validation
     """What is expected of each row from all others against what was measured, with 90 % intervals."""
     rows, found = dict(_numbered(experiments)), found.believed
     measured, mean = found.measured.tolist(), found.mean.tolist()
-    ends = [min(*measured, *mean), max(*measured, *mean)]
+    diagonal = [min(*measured, *mean), max(*measured, *mean)]
     line = {
-        "type": "scatter", "mode": "lines", "name": "as measured", "x": ends, "y": ends, "hoverinfo": "skip",
+        "type": "scatter", "mode": "lines", "name": "as measured", "x": diagonal, "y": diagonal, "hoverinfo": "skip",
         "line": {"color": VERMILION, "width": 1.6, "dash": "dash"},
     }  # fmt: skip
-    points = []
-    for complete, title in ((True, "every input known"), (False, "some input missing")):
-        some = [i for i, number in enumerate(found.rows) if rows[number].complete is complete]
-        up, down = (abs(end - found.mean)[some].tolist() for end in (found.high, found.low))
-        points.append(
-            {
-                "type": "scatter", "mode": "markers", "name": title,
-                "x": [measured[i] for i in some], "y": [mean[i] for i in some], "marker": _marker(complete),
-                "error_y": {
-                    "type": "data", "array": up, "arrayminus": down, "color": BLUE, "thickness": 1, "width": 0,
-                },
-                "text": [_told(experiments, found.rows[i], rows[found.rows[i]]) for i in some],
-                "hovertemplate": "<b>measured %{x}, expected %{y:.4g}</b><br>%{text}<extra></extra>",
-            }
-        )  # fmt: skip
+    hover, ends = "measured %{x}, expected %{y:.4g}", (found.low.tolist(), found.high.tolist())
+    points = _points(experiments, [(n, rows[n]) for n in found.rows], measured, mean, hover, ends)
     name = with_unit(objective.name, objective.unit)
-    return {
-        "data": [line, *points],
-        "layout": layout(
-            showlegend=True,
-            legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
-            xaxis={"title": _title(f"measured {name}")},
-            yaxis={"title": _title(f"expected {name}")},
-        ),
-        "config": CONFIG,
-    }
+    return _figure(
+        [line, *points],
+        **LEGEND_ABOVE,
+        xaxis={"title": _title(f"measured {name}")},
+        yaxis={"title": _title(f"expected {name}")},
+    )
 
 
 def map_figure(
@@ -236,7 +217,7 @@ def map_figure(
         },
     ]  # fmt: skip
     axes = [{"title": _title(with_unit(name, parameters[name].unit)), **_along(parameters[name])} for name in names]
-    return {"data": data, "layout": layout(xaxis=axes[0], yaxis=axes[1]), "config": CONFIG}
+    return _figure(data, xaxis=axes[0], yaxis=axes[1])
 
 
 def _along(parameter: Parameter) -> dict[str, Any]:
@@ -340,23 +321,18 @@ def slice_figure(
     )  # fmt: skip
     axis: dict[str, Any] = {"showgrid": False, **_along(parameter)}
     if choice:
-        axis |= {
-            "type": "category",
-            "categoryorder": "array",
-            "categoryarray": values,
-            "range": [-0.6, len(values) - 0.4],
-        }
+        ends = [-0.6, len(values) - 0.4]
+        axis |= {"type": "category", "categoryorder": "array", "categoryarray": values, "range": ends}
     values_axis = {"range": list(limits), "nticks": 5, "title": _title(outcome, 22)}
     if not _listed(one, parameter):
-        return {"data": data, "layout": layout(height=SLICE, xaxis=axis, yaxis=values_axis), "config": CONFIG}
+        return _figure(data, height=SLICE, xaxis=axis, yaxis=values_axis)
     lying = {"x": "y", "y": "x", "error_y": "error_x"}
     data = [{lying.get(key, key): value for key, value in trace.items()} for trace in data]
     for trace in data:
         if "hovertemplate" in trace:
             trace["hovertemplate"] = "%{y}: %{x:.4g}<extra></extra>"
     axis["range"] = axis["range"][::-1]  # the first one above
-    shown = layout(height=slice_height(one, parameter), xaxis=values_axis, yaxis=axis)
-    return {"data": data, "layout": shown, "config": CONFIG}
+    return _figure(data, height=slice_height(one, parameter), xaxis=values_axis, yaxis=axis)
 
 
 def limits(slices: Sequence[Slice], known: Sequence[float], possible: tuple[float, float]) -> tuple[float, float]:
@@ -386,11 +362,9 @@ def density(gap: Gap, parameter: Parameter) -> str:
             f'width="{0.72 * width:.1f}" height="{share * (HEIGHT - 12):.1f}" rx="2"/>'
             for i, share in enumerate(gap.heights)
         )
-        marks = ""
         if gap.asked is not None and gap.asked in gap.values:
-            x = (list(gap.values).index(gap.asked) + 0.5) * width
-            marks = _line("asked", x)
-        return _svg(bars + marks)
+            bars += _line("asked", (list(gap.values).index(gap.asked) + 0.5) * width)
+        return _svg(bars)
     top = max(gap.heights, default=1.0) or 1.0
     count = len(gap.heights)
     points = [
@@ -400,11 +374,7 @@ def density(gap: Gap, parameter: Parameter) -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     shapes = ""
     if isinstance(gap.recorded, Normal | Interval):
-        cell = gap.recorded
-        ends = (
-            (cell.low, cell.high) if isinstance(cell, Interval) else (cell.mean - 2 * cell.sd, cell.mean + 2 * cell.sd)
-        )
-        left, right = (_place(parameter, end) for end in ends)
+        left, right = (_place(parameter, end) for end in stated(gap.recorded))
         shapes += (
             f'<rect class="stated" x="{left:.1f}" y="4" width="{max(right - left, 1):.1f}" height="{HEIGHT - 6}"/>'
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bomi import workflow
 from bomi.analysis import insight
@@ -16,7 +16,8 @@ from bomi.report import report as make_report
 from bomi.results import Validation
 from bomi.space.cells import Known
 
-Progress = Callable[..., None]  # what it is at, and how much of it is done, from 0 to 1, where that is known
+Progress: TypeAlias = Callable[..., None]  # what it is at, and how much is done, from 0 to 1, where that is known
+Version: TypeAlias = tuple[Path, Path, bytes, bytes]  # the table and the campaign: where they are, what they hold
 
 
 @lru_cache(maxsize=1)
@@ -28,13 +29,13 @@ def study(table: Path, campaign: Path, content: bytes, toml: bytes) -> workflow.
     return workflow.study(found.experiments)
 
 
-def _study(version: tuple[Path, Path, bytes, bytes], progress: Progress) -> workflow.LoadedTable:
+def _study(version: Version, progress: Progress) -> workflow.LoadedTable:
     progress("learning from the table")
     return study(*version)
 
 
 def suggest(
-    version: tuple[Path, Path, bytes, bytes], count: int, given: Sequence[tuple[str, Known]], *, progress: Progress
+    version: Version, count: int, given: Sequence[tuple[str, Known]], *, progress: Progress
 ) -> list[workflow.Advice]:
     """The next experiments, with what is given today."""
     loaded = _study(version, progress)
@@ -43,22 +44,22 @@ def suggest(
     )
 
 
-def gaps(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[workflow.Gap]:
+def gaps(version: Version, *, progress: Progress) -> list[workflow.Gap]:
     """What each gap may have been."""
     return workflow.gap_list(_study(version, progress))
 
 
-def overview(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> workflow.Overview:
+def overview(version: Version, *, progress: Progress) -> workflow.Overview:
     """The best, what matters, and slices through the recommended setting."""
     return workflow.overview(_study(version, progress))
 
 
-def trust(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> list[Validation]:
+def trust(version: Version, *, progress: Progress) -> list[Validation]:
     """Every row predicted from all others."""
     return workflow.validations(_study(version, progress))
 
 
-def prospects(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> str:
+def prospects(version: Version, *, progress: Progress) -> str:
     """Whether to go on, in one line; nothing where that cannot be said."""
     loaded = _study(version, progress)
     try:
@@ -67,20 +68,18 @@ def prospects(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -
         return ""
 
 
-def report(version: tuple[Path, Path, bytes, bytes], *, progress: Progress) -> str:
+def report(version: Version, *, progress: Progress) -> str:
     """The report, as one page of HTML."""
     return make_report(_study(version, progress), done=lambda what: progress(f"writing the report, {what}"))
 
 
-def look(
-    version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], *, progress: Progress
-) -> list[workflow.Look]:
+def look(version: Version, items: Sequence[tuple[str, Known]], *, progress: Progress) -> list[workflow.Look]:
     """What to expect of a setting of one's own."""
     return workflow.look(_study(version, progress), dict(items))
 
 
 def slices(
-    version: tuple[Path, Path, bytes, bytes], items: Sequence[tuple[str, Known]], outcome: str, *, progress: Progress
+    version: Version, items: Sequence[tuple[str, Known]], outcome: str, *, progress: Progress
 ) -> tuple[list[insight.Slice], Any]:
     """Slices of one outcome through a setting, and what to expect of it."""
     optimizer, setting = _study(version, progress).optimizer, dict(items)
@@ -88,13 +87,7 @@ def slices(
 
 
 def surface(
-    version: tuple[Path, Path, bytes, bytes],
-    items: Sequence[tuple[str, Known]],
-    across: str,
-    up: str,
-    outcome: str,
-    *,
-    progress: Progress,
+    version: Version, items: Sequence[tuple[str, Known]], across: str, up: str, outcome: str, *, progress: Progress
 ) -> tuple[insight.Surface, list[insight.Placed]]:
     """One outcome over two parameters, the others as in a setting; and the rows, by line number."""
     loaded = _study(version, progress)
@@ -104,13 +97,5 @@ def surface(
 
 
 JOBS: Mapping[str, Callable[..., Any]] = {
-    "suggest": suggest,
-    "gaps": gaps,
-    "overview": overview,
-    "trust": trust,
-    "prospects": prospects,
-    "report": report,
-    "look": look,
-    "slices": slices,
-    "surface": surface,
+    job.__name__: job for job in (suggest, gaps, overview, trust, prospects, report, look, slices, surface)
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from bomi.analysis.drawing import stated
 from bomi.space import Integer, Parameter, Real, cells
 from bomi.space.cells import Interval, Normal
 from bomi.space.units import with_unit
@@ -66,7 +67,7 @@ def gap(one: Gap, parameter: Parameter) -> dict[str, Any]:
             "line": {"color": BLUE}, "fillcolor": LIGHT,
         }  # fmt: skip
         axis["type"] = "log" if parameter.log else "linear"
-        shapes = [_band(end[0], end[1]) for end in _ends(one)]
+        shapes = [_band(*stated(one.recorded))] if isinstance(one.recorded, Normal | Interval) else []
     else:
         drawn = {"type": "bar", "x": [safe(cells.text(value)) for value in one.values], "y": list(one.heights),
                  "marker": {"color": BLUE}}  # fmt: skip
@@ -82,14 +83,6 @@ def gap(one: Gap, parameter: Parameter) -> dict[str, Any]:
         xaxis=axis,
         yaxis={"title": {"text": "how likely"}, "rangemode": "tozero"},
     )
-
-
-def _ends(one: Gap) -> list[tuple[float, float]]:
-    """Between what and what a value is written to be."""
-    cell = one.recorded
-    if isinstance(cell, Interval):
-        return [(cell.low, cell.high)]
-    return [(cell.mean - 2 * cell.sd, cell.mean + 2 * cell.sd)] if isinstance(cell, Normal) else []
 
 
 def _band(left: float, right: float) -> dict[str, Any]:

@@ -47,7 +47,8 @@ def serve(
     from bomi.web.security import Guard, is_loopback
     from bomi.web.tokens import own_token
 
-    _check_folder(table)
+    if not table.is_dir() and not table.resolve().parent.is_dir():
+        raise BomiError(f"there is no folder {table.resolve().parent}")
     port = _free_port(host, port)
     token = own_token()
     address = f"http://{_reachable(host)}:{port}/?token={token}"
@@ -125,11 +126,6 @@ def serve_api(
         log_level="warning",
         timeout_graceful_shutdown=5,
     )
-
-
-def _check_folder(table: Path) -> None:
-    if not table.is_dir() and not table.resolve().parent.is_dir():
-        raise BomiError(f"there is no folder {table.resolve().parent}")
 
 
 def _reachable(host: str) -> str:

@@ -120,10 +120,9 @@ class ProgressView(Learned):
                 "these in every outcome."
             ).classes("soft small")
             predictions = [by_name(one.best.predicted, campaign.outcomes) for one in choices if one.best.predicted]
-            first, second = wanted(campaign.objectives)[:2]
-            pair = first, second
-            named = f"{pair[1].name} against {pair[0].name}, with the best trade-offs"
-            theme.export(theme.plot(figures.front(self.experiments, pair, predictions), 340, named), "trade-offs")
+            x, y = wanted(campaign.objectives)[:2]
+            named = f"{y.name} against {x.name}, with the best trade-offs"
+            theme.export(theme.plot(figures.front(self.experiments, (x, y), predictions), 340, named), "trade-offs")
             with theme.block("scroll"), ui.element("table").classes("rows"):
                 names = [*campaign.outcomes, *campaign.space.names]
                 with ui.element("thead"), ui.element("tr"):

@@ -25,10 +25,8 @@ class RowCards:
         self.session = session
         self.count = PAGE
         self.text = ""
-        self.header = session.draft.sheet.header
         self.place = ui.element("div").classes("stack").style("gap: 12px")
         if focus is not None and focus[0] in session.draft.sheet.numbers:
-            self.text = ""
             self.open(session.draft.sheet.numbers.index(focus[0]))
         self.update()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path, PurePath
 
 from nicegui import events, ui
@@ -131,9 +133,6 @@ def _formulas(sheet: Sheet) -> list[str]:
 
 def as_csv(sheet: Sheet) -> bytes:
     """A table as CSV."""
-    import csv
-    import io
-
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([sheet.header, *sheet.rows])
     return text.getvalue().encode()
