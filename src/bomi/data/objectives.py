@@ -88,7 +88,7 @@ class Objective:
 
     @property
     def sign(self) -> float:
-        """What makes more of the outcome better: -1 where less is."""
+        """What the outcome is multiplied by so that more is better: -1 where less is."""
         return -1.0 if self.goal == MINIMIZE else 1.0
 
     @property
@@ -103,7 +103,7 @@ class Objective:
         return self.goal == LIMIT
 
     def merit(self, outcome: float) -> float:
-        """How good an outcome is, larger is better: the outcome, its negative, or that of its distance to the target or
+        """How good an outcome is, larger is better: the outcome, its negative, or minus its distance to the target or
         beyond the limit.
 
         >>> Objective("pH", "target", 7.0).merit(6.5)

@@ -35,9 +35,9 @@ class Polytope(Sums):
     def project(self, z: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
         """The nearest settings that keep the constraints, moving only what is free; NaN where there are none.
 
-        First a projection, which spreads a correction over all free values; then one value after another is moved as
-        little as the others' ranges allow, which makes the sums exact and keeps discrete values at their own; and
-        where that is a dead end and it is to be thorough, an integer programme.  (m, k) -> (m, k)
+        A projection comes first and spreads a correction over all free values. Then one value after another is moved as
+        little as the others' ranges allow: this makes the sums exact and keeps discrete values at their own. Where that
+        is a dead end, an integer programme is solved, if it is to be thorough.  (m, k) -> (m, k)
         """
         free = np.ones(z.shape, dtype=bool) if free is None else free
         found = np.where(self._admissible(z)[:, None], z, np.nan)
@@ -112,8 +112,8 @@ class Polytope(Sums):
         return support
 
     def _settle(self, z: Array, free: Mask, order: Sequence[int], *, drawing: bool = False) -> Array:
-        """One free value after another, moved (or drawn) inside what the values so far and the ranges of the others
-        leave of its range.  (m, k) -> (m, k), NaN where nothing is left"""
+        """Move (or draw) one free value after another, within what the values settled so far and the ranges of the
+        others leave of its range.  (m, k) -> (m, k), NaN where nothing is left"""
         z = z.copy()
         # What each term adds to its sum, at least and at most: the value where it is settled, the range where not.
         ends = self.terms(np.stack([self.low, self.high]))  # (2, c, k)

@@ -131,7 +131,7 @@ class Product:
 
 
 def _power(value: float, power: float) -> float:
-    """value^power, where 0 to a negative power is infinite, and a negative number, which is out of range, nothing."""
+    """value^power; 0 to a negative power is infinite, and a negative number, which is out of range, counts as 0."""
     if value <= 0:
         return 0.0 if power > 0 else math.inf
     return float(value**power)

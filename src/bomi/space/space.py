@@ -307,8 +307,8 @@ class Space:
         return self.polytope.holds(self.numbers(places))
 
     def project(self, places: Array, free: Mask | None = None, *, thorough: bool = True) -> Array:
-        """The nearest admissible places that keep the constraints, moving only parameters that are free; a place that
-        cannot is only made admissible.  (m, d), (m, p) -> (m, d)"""
+        """The nearest admissible places that keep the constraints, moving only parameters that are free; a place from
+        which none is reached stays.  (m, d), (m, p) -> (m, d)"""
         if self.polytope is None or not len(places):
             return places
         mine = None if free is None else free[:, self.constrained]
