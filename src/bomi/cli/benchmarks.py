@@ -54,7 +54,7 @@ def bench(
     jobs: Jobs = CORES,
     engine: Engine = "local",
 ) -> None:
-    """Compare methods on problems whose inputs go missing. Stop it when you like: it goes on where it was."""
+    """Compare methods on problems whose inputs go missing. Stop it when you like; the same command goes on."""
     from bomi.benchmarks.contenders import split
     from bomi.benchmarks.experiments import with_copper
     from bomi.benchmarks.missingness import Events, HistoryGaps
@@ -91,7 +91,7 @@ def reproduce(
     jobs: Jobs = CORES,
     engine: Engine = "local",
 ) -> None:
-    """Make the figures of the paper. Stop it when you like: it goes on where it was."""
+    """Make the figures of the paper. Stop it when you like; the same command goes on."""
     from bomi.benchmarks.contenders import split
     from bomi.benchmarks.experiments import DIFFERENCES
     from bomi.benchmarks.experiments import experiment as find

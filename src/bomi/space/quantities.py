@@ -259,7 +259,7 @@ class Real(_Number):
             )
 
     def drawn(self, columns: Sequence[float] | Array) -> Known:
-        """The value at a place to its last digit or two, much faster than `from_unit`: for values drawn by the thousand."""
+        """The value at a place to its last digit or two, much faster than `from_unit`: for many drawn values."""
         place = min(max(float(columns[0]), 0.0), 1.0)
         if self.step is not None:
             return self.from_unit(columns)
