@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +160,15 @@ def test_dropped_rows_are_not_filled() -> None:
     result = run("branin", "drop", budget=1, seed=2, missing=None)
     assert result.history_gaps is not None
     assert (result.history_gaps.count, result.history_gaps.filled, result.history_gaps.error) == (24, 0, None)
+
+
+@pytest.mark.skipif(
+    tuple(map(int, version("scikit-learn").split(".")[:2])) < (1, 9), reason="scikit-learn itself looks for pandas"
+)
+def test_no_pandas_no_gap_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    result = run("branin", "mean", budget=1, seed=0)
+    assert result.history_gaps is result.event_gaps is None
 
 
 @pytest.mark.parametrize(("budget", "seed"), [(0, 0), (-1, 0), (2.5, 0), (True, 0), (3, -1), (3, 0.5)])

@@ -55,7 +55,7 @@ class Result:
     outcomes: list[Any]  # of each evaluation, as measured
     events: int  # evaluations in which a parameter failed
     recommended: list[tuple[int, float | None]]  # (evaluations made, true value of the setting recommended then)
-    history_gaps: GapScore | None  # at the end; None for another program
+    history_gaps: GapScore | None  # at the end; None for another program, and if pandas is not installed
     event_gaps: GapScore | None
     seconds: list[float]  # of each suggestion
     settings: dict[str, Any] = field(default_factory=dict)
@@ -180,7 +180,10 @@ def _gap_scores(
     """How well the gaps of the history and those of the events are filled.  truth: (n, d)"""
     if not isinstance(optimizer, Optimizer):
         return None, None  # another program
-    gaps = optimizer.gaps()
+    try:
+        gaps = optimizer.gaps()
+    except ImportError:  # a machine may have the numerical libraries alone, and this is a table of pandas
+        return None, None
     names = list(problem.bounds)
     rows = gaps["row"].to_numpy(dtype=int)
     columns = np.array([names.index(name) for name in gaps["parameter"]], dtype=int)
