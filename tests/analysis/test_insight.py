@@ -198,3 +198,27 @@ def test_the_only_parameter_there_is_explains_everything():
     assert (only.alone, only.total) == (pytest.approx(1, abs=0.02), pytest.approx(1, abs=0.02))
     assert only.verdict == "cannot be told"  # by four rows
     assert sensitivity.interactions(optimizer).tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("method", ["posterior", "mean"])
+def test_pairs_are_judged_by_what_is_expected_wherever_one_or_two_parameters_are_others(method):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.random(24), "kind": rng.choice(["x", "y", "z"], 24), "n": rng.integers(1, 6, 24)})
+    frame["y"] = np.exp(2 * frame["a"] * (frame["kind"] == "y") + frame["n"] / 4)
+    frame["day"] = rng.choice(["mo", "tu"], 24)
+    space = {"a": (0, 1), "kind": Categorical(["x", "y", "z"]), "n": Integer(1, 5)}
+    groups = ["day"] if method == "posterior" else []
+    optimizer = Optimizer(space, objective="y", goal="minimize", method=method, groups=groups, seed=0)
+    optimizer.tell(frame if groups else frame.drop(columns="day"))
+    A, B = sensitivity._pairs(3, sensitivity.POINTS, optimizer.seed)
+
+    def expected(*others):
+        places = np.where(np.isin(np.arange(3), others), B, A)
+        return optimizer.expected(optimizer.space.expand(places))[0]
+
+    found = sensitivity.interactions(optimizer)
+    for j, k in ((0, 1), (0, 2), (1, 2)):
+        together = ((expected() - expected(j) - expected(k) + expected(j, k)) ** 2).mean() / 4 / expected().var()
+        assert found[j, k] == found[k, j] == pytest.approx(together, rel=1e-9)
+        assert found[j, k] > 0
+    assert found.diagonal().tolist() == [0, 0, 0]

@@ -13,14 +13,16 @@ fails to predict, each parameter's total gets about half, whether it matters or 
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from scipy.stats import qmc
+from torch import Tensor
 
-from bomi.model.gaussian_process import robust_cholesky
+from bomi.model.additive import AdditiveMatern
+from bomi.model.conditions import UnderConditions
+from bomi.model.gaussian_process import GaussianProcess, robust_cholesky
 from bomi.optimizer import Optimizer
 from bomi.results import Validation
 from bomi.space import Array
@@ -91,16 +93,32 @@ def _verdict(low: float, high: float, judged: Validation) -> str:
 def interactions(optimizer: Optimizer, *, outcome: str | None = None) -> Array:
     """The share of the expected outcome's variance that each pair of parameters explains only together.  (p, p)"""
     space, p = optimizer.space, len(optimizer.space)
-    A, B = _pairs(p, POINTS, optimizer.seed)
-    pairs = list(itertools.combinations(range(p), 2))
-    blocks = [A, *(_exchanged(A, B, j) for j in range(p)), *(_exchanged(A, B, *pair) for pair in pairs)]
-    f = optimizer.expected(space.expand(np.concatenate(blocks)), outcome)[0].reshape(len(blocks), POINTS)
-    variance, size = f[0].var(), max(float(np.abs(f).max()), 1e-300)
-    shares = np.zeros((p, p))
-    for (j, k), both in zip(pairs, f[1 + p :], strict=True):
-        together = ((f[0] - f[1 + j] - f[1 + k] + both) ** 2).mean() / 4
-        shares[j, k] = shares[k, j] = min(together / variance, 1.0) if variance > 1e-18 * size**2 else 0.0
+    model, transform = optimizer.learned(outcome)
+    A, B = (torch.from_numpy(space.expand(points)) for points in _pairs(p, POINTS, optimizer.seed))
+    objective = next(one for one in optimizer.objectives if outcome in (None, one.name))
+    with torch.no_grad():
+        here = model.means(A).mean(0)
+        there = here + _changes(model, A, B, torch.from_numpy(space.groups))
+    f, changed = (transform.to_outcomes(one).clamp(*objective.signed_bounds) for one in (here, there))
+    alone = changed.diagonal().mT  # (p, m)
+    together = (f - alone[:, None] - alone + changed).square().mean(-1) / 4
+    variance, size = float(f.var(correction=0)), max(float(changed.abs().max()), 1e-300)
+    found = (together / variance).clamp_max(1).fill_diagonal_(0) if variance > 1e-18 * size**2 else 0 * together
+    shares: Array = found.numpy()
     return shares
+
+
+def _changes(model: GaussianProcess, A: Tensor, B: Tensor, groups: Tensor) -> Tensor:
+    """By how much the worlds' mean changes where one or two parameters of A are as in B.  (m, d) -> (p, p, m)"""
+    kernel, theta, rows = model.kernel, model.theta, model.inputs
+    if isinstance(kernel, UnderConditions):  # what the conditions add is the same everywhere
+        theta, rows, kernel = kernel.of_inputs(theta), model.places, kernel.base
+    if isinstance(kernel, AdditiveMatern):
+        parts = zip(*(each.to(rows).split(kernel.at_once(rows)) for each in (A, B)), strict=True)
+        return torch.cat([kernel.changes(theta, rows, model.alpha, *part).mean(0).cpu() for part in parts], -1)
+    each = [groups == j for j in range(int(groups[-1]) + 1)]
+    mixed = torch.stack([torch.stack([torch.where(one | other, B, A) for other in each]) for one in each])
+    return (model.means(mixed.flatten(0, 2)).mean(0)).reshape(mixed.shape[:-1]) - model.means(A).mean(0)
 
 
 def _pairs(p: int, count: int, seed: int) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from bomi.model.kernels import Prepared, Pullback, lift, logs, rows_at_once
+from bomi.model.kernels import GPU_STRIP, Prepared, Pullback, lift, logs, rows_at_once
 from bomi.space import Space
 from bomi.space.descriptors import Descriptors
 
@@ -201,6 +201,38 @@ class AdditiveMatern:
             return halved * differences.sgn()
 
         return scale * (weight * additive.mean(1) + (1 - weight) * joint), pullback
+
+    def at_once(self, rows: Tensor) -> int:
+        """Of how many points `changes` is computed at a time.  (Q, n, d)"""
+        return max((GPU_STRIP if rows.is_cuda else CACHED) // max(rows[..., 0].numel(), 1), 1)
+
+    def changes(self, theta: Tensor, rows: Tensor, weights: Tensor, points: Tensor, others: Tensor) -> Tensor:
+        """By how much weighted sums of covariances with rows change where one or two parameters of points are as in
+        others: on the diagonal one of them, else two.  (Q, n, d), (Q, n), (m, d), (m, d) -> (Q, p, p, m)
+
+        The parts of each parameter alone add up. Of the part of all together only a few squares change.
+        """
+        apart = [self.prepare(each[None, :, None], rows.unsqueeze(1))[0] for each in (points, others)]  # (Q, p, m, n)
+        scale, weight, alone, together = self._parts(theta, 4)
+        squares, steps = ((each * together).square_() for each in apart)
+        steps -= squares
+        here, there = (matern(each.mul_(alone)) for each in apart)
+        own = (weight * ((there - here) * weights[:, None, None]).sum(-1)) / self.parameters  # (Q, p, m)
+        found = own.unsqueeze(2) + own.unsqueeze(1) * (1 - torch.eye(self.parameters).to(own)).unsqueeze(-1)
+        whole = squares.sum(1)
+
+        def joint(squares: Tensor) -> Tensor:
+            return (matern(squares.clamp_min_(0).sqrt_()) * weights.unsqueeze(1)).sum(-1)
+
+        before = joint(whole.clone())
+        for j, step in enumerate(steps.unbind(1)):
+            moved = whole + step
+            for k, beside in enumerate(steps.unbind(1)[: j + 1]):
+                change = (1 - weight[..., 0]) * (joint(moved.clone() if k == j else moved + beside) - before)
+                found[:, j, k] += change
+                if k < j:
+                    found[:, k, j] += change
+        return scale.unsqueeze(-1) * found
 
     def diagonal(self, theta: Tensor, x: Tensor) -> Tensor:
         """s^2 everywhere.  (Q, m)"""
