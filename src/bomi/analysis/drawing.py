@@ -41,8 +41,11 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 9,
     "svg.hashsalt": "bomi",  # the same figure gives the same file
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
 }
 FORMATS = ("png", "svg")
+DPI = 160
 WIDE = 28  # characters side by side below a small figure
 MANY = 1000  # points, from which on they are drawn small, and as a picture also where lines are kept as lines
 
@@ -65,13 +68,18 @@ def styled(draw: Callable[P, T]) -> Callable[P, T]:
 
 @styled
 def save(figure: Figure, path: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Save a figure under a name, once for each format."""
+    """Save a figure under a name, once for each format, and laid out once for all of them."""
     files = [path.with_name(f"{path.name}.{kind}") for kind in formats]
+    figure.set_dpi(DPI)
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+        figure.set_layout_engine(None)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for file, kind in zip(files, formats, strict=True):
             when: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
-            figure.savefig(file, format=kind, dpi=160, **when)
+            figure.savefig(file, format=kind, dpi=DPI, **when)
     except OSError as error:
         raise FileError(
             f"the figures cannot be written to {path.parent}: {error.strerror or error}; choose another folder"

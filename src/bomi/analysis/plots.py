@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bomi.analysis import model_plots
+from bomi.analysis import model_plots, sensitivity
 from bomi.analysis.drawing import (
     BLUE,
     FORMATS,
@@ -38,7 +38,7 @@ from bomi.errors import BomiError, FileError
 from bomi.optimizer import Optimizer
 from bomi.results import Front, GapDraws, by_name
 from bomi.space import Categorical, Ordinal, Parameter
-from bomi.space.cells import Interval, Normal
+from bomi.space.cells import Interval, Known, Normal
 from bomi.space.units import with_unit
 
 if TYPE_CHECKING:
@@ -227,17 +227,14 @@ def save_all(
         "gaps": lambda: gap_strips(optimizer, labels=labels),
     }
     several = len(optimizer.objectives) > 1
+    recommended = cache(lambda: optimizer.best().setting)
     if len(wanted(optimizer.objectives)) > 1:
         makers["front"] = lambda: front(optimizer)
     for one in optimizer.objectives:
         tail = "-" + re.sub(r"\W+", "_", one.name) if several else ""
         alike = sum(name == f"slices{tail}" or name.startswith(f"slices{tail}-") for name in makers)
         tail += f"-{alike + 1}" if alike else ""  # a/b and a_b are two outcomes
-        makers["slices" + tail] = partial(model_plots.slices, optimizer, unit=unit or one.unit, outcome=one.name)
-        makers["importance" + tail] = partial(model_plots.importance, optimizer, outcome=one.name)
-        makers["interactions" + tail] = partial(model_plots.interactions, optimizer, outcome=one.name)
-        makers["map" + tail] = partial(model_plots.surface, optimizer, outcome=one.name)
-        makers["trust" + tail] = partial(model_plots.validation, optimizer, outcome=one.name, labels=labels)
+        makers |= {name + tail: maker for name, maker in _of_model(optimizer, one, recommended, labels, unit).items()}
     files: list[Path] = []
     left_out: list[str] = []
     for name, make in makers.items():
@@ -249,3 +246,24 @@ def save_all(
             left_out.append(f"no figure of {name}: {error}")
         done(name)
     return files, left_out
+
+
+def _of_model(
+    optimizer: Optimizer,
+    objective: Objective,
+    recommended: Callable[[], Mapping[str, Known] | None],
+    labels: Sequence[object] | None,
+    unit: str,
+) -> dict[str, Callable[[], Figure]]:
+    """What makes each figure of what was learned of an outcome; what several of them need is computed once."""
+    name = objective.name
+    ranked = cache(lambda: sensitivity.importance(optimizer, outcome=name))
+    return {
+        "slices": lambda: model_plots.slices(
+            optimizer, setting=recommended(), unit=unit or objective.unit, outcome=name
+        ),
+        "importance": lambda: model_plots.importance(optimizer, outcome=name, ranked=ranked()),
+        "interactions": lambda: model_plots.interactions(optimizer, outcome=name),
+        "map": lambda: model_plots.surface(optimizer, setting=recommended(), outcome=name, ranked=ranked()),
+        "trust": lambda: model_plots.validation(optimizer, outcome=name, labels=labels),
+    }
