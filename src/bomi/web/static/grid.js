@@ -228,19 +228,15 @@ window.bomiGrid = (() => {
     from = to = null;
     const box = document.querySelector(".grid");
     box.addEventListener("input", typing, true);
-    box.addEventListener("copy", (event) => {
+    const copied = (event) => {
       const text = api.getEditingCells().length ? null : texts();
-      if (text === null) return;
+      if (text === null) return false;
       event.clipboardData.setData("text/plain", text);
       event.preventDefault();
-    });
-    box.addEventListener("cut", (event) => {
-      const text = api.getEditingCells().length ? null : texts();
-      if (text === null) return;
-      event.clipboardData.setData("text/plain", text);
-      event.preventDefault();
-      clear();
-    });
+      return true;
+    };
+    box.addEventListener("copy", copied);
+    box.addEventListener("cut", (event) => copied(event) && clear());
     box.addEventListener("paste", (event) => {
       if (api.getEditingCells().length) return;
       event.preventDefault();
