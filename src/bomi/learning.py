@@ -81,6 +81,12 @@ class Fit:
         """The outcomes that are to be good, by place; the others only have to keep their limits."""
         return tuple(j for j in range(len(self.table.outcomes)) if j not in self.table.limited)
 
+    @property
+    def told(self) -> list[Tensor]:
+        """What was told of each outcome that is to be good.  J times (n,)"""
+        outcomes = [self.table.outcomes[j] for j in self.wanted]
+        return [one[~one.isnan()] for one in outcomes]
+
     @cached_property
     def models(self) -> tuple[GaussianProcess, ...]:
         """One for each outcome."""
@@ -89,8 +95,7 @@ class Fit:
     def models_of(self, completed: Completed) -> tuple[GaussianProcess, ...]:
         """The models of some worlds, one for each outcome."""
         if self.table.conditions is not None:
-            own = self.table.conditions if completed.rows is None else self.table.conditions[completed.rows]
-            completed = replace(completed, conditions=own)
+            completed = replace(completed, conditions=self.table.conditions[completed.table_rows])
         there, each = completed.to(self.table.device), range(len(self.table.outcomes))
         models = tuple(self.method.surrogate(there.of(j), self.table.space) for j in each)
         return models if self.now is None else tuple(model.under(self.now) for model in models)
@@ -145,9 +150,8 @@ class Fit:
             return self.table, self.completed
         (model,), targets = self.models, torch.atleast_2d(self.completed.targets).clone()
         targets[0, ~self.failed] -= (model.fitted() - model.fitted_now()).mean(0)
-        there = slice(None) if self.completed.rows is None else self.completed.rows
         outcomes = self.table.outcomes.clone()
-        outcomes[0, there] = self.transforms[0].to_outcomes(targets[0])
+        outcomes[0, self.completed.table_rows] = self.transforms[0].to_outcomes(targets[0])
         return replace(self.table, targets=outcomes), replace(self.completed, targets=targets)
 
     @cached_property
@@ -200,8 +204,7 @@ class Fit:
     @cached_property
     def requests(self) -> Tensor:
         """What was asked in the rows with an outcome; where that is not known, what was done.  (r, d)"""
-        asked = self.table.asked if self.completed.rows is None else self.table.asked[self.completed.rows]
-        asked = asked[~self.failed]
+        asked = self.table.asked[self.completed.table_rows][~self.failed]
         return torch.where(asked.isnan().any(-1, keepdim=True), self.measured[0], asked)
 
     @cached_property

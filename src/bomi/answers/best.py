@@ -19,7 +19,6 @@ from bomi.data.observations import Row
 from bomi.errors import TableError
 from bomi.knowledge import Knowledge
 from bomi.learning import Fit
-from bomi.model.gaussian_process import robust_cholesky
 from bomi.results import AsDone, Best, Front, Prediction, by_name
 from bomi.search import acquisition
 from bomi.search.choices import Choices
@@ -179,7 +178,7 @@ def rivals(fit: Fit, best: Tensor, *, seed: int) -> list[tuple[int, float]]:
         return []
     (model,), (aim,), worlds = fit.models, fit.aims, fit.completed
     measured = (~fit.failed).nonzero()[:, 0]
-    rows = measured if worlds.rows is None else worlds.rows[measured]
+    rows = worlds.table_rows[measured]
     complete = (~fit.table.gaps.any(-1)[rows]).nonzero()[:, 0]
     expected = fit.outlook.tried[..., 0].mean(0)[complete]  # (r,)
     places: list[Tensor] = [best]
@@ -190,10 +189,7 @@ def rivals(fit: Fit, best: Tensor, *, seed: int) -> list[tuple[int, float]]:
             places.append(here)
             numbers.append(int(rows[at]))
     with torch.no_grad():
-        joint = model.posterior(torch.stack(places)).distribution
-        rng = torch.Generator().manual_seed(seed)
-        luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
-        drawn = joint.mean + (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)
+        drawn = model.draws(torch.stack(places), SAMPLES, torch.Generator().manual_seed(seed))
     merits = acquisition.merit(drawn, aim)  # (S, Q, 1 + r)
     chances = (merits[..., 1:] > merits[..., :1]).double().mean((0, 1)).tolist()
     likely = sorted(zip(numbers, chances, strict=True), key=lambda each: -each[1])

@@ -27,7 +27,7 @@ class Others:
         if not self.additive:
             return
         self.has = (~self.y.isnan()).nonzero()[:, 0]
-        self.places = self.has if fit.completed.rows is None else fit.completed.rows[self.has]
+        self.places = fit.completed.table_rows[self.has]
         self.rows, self.moved, self.root = filled[:, self.has], Moved(self.model, fit.table), self.model.inverse_root()
         self.inverse = self.root.mT @ self.root
         few = self.rows[..., 0].numel() * len(self.has) <= KEPT

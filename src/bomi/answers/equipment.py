@@ -90,9 +90,8 @@ def _strayed(pairs: AskedDone, j: int, parameter: Parameter) -> dict[str, object
         return found
     asked, done = np.broadcast_to(pairs.asked[known, j], astray.shape)[astray], pairs.done[:, known, j][astray]
     if isinstance(parameter, Categorical | Ordinal):
-        last = (
-            1 if isinstance(parameter, Categorical) else len(parameter.values) - 1
-        )  # of an index, or a share of ranks
+        # The code of a category is its index, that of a level its share of the ranks.
+        last = 1 if isinstance(parameter, Categorical) else len(parameter.values) - 1
         words = [
             f"{parameter.values[round(a * last)]} → {parameter.values[round(d * last)]}"
             for a, d in zip(asked, done, strict=True)
@@ -126,8 +125,7 @@ def _worth(fit: Fit, *, seed: int) -> Mapping[str, float]:
             continue
         gains = outcomes(fit.execution.exactly(name)) - today
         if len(even) > 1:
-            told = [fit.table.outcomes[j] for j in fit.wanted]
-            gains = gains / torch.tensor([float(one[~one.isnan()].std()) or 1.0 for one in told])
+            gains = gains / torch.tensor([float(one.std()) or 1.0 for one in fit.told])
         found[name] = max(float(gains.amax()), 0.0)
     return found
 

@@ -48,7 +48,7 @@ def influence_of_rows(fit: Fit, outcome: int, point: Tensor) -> tuple[Tensor, Te
         mean = model.means(point[None]).mean()
         change = model.influence(point).mean(0)
     known = (~torch.atleast_2d(worlds.targets)[outcome].isnan()).nonzero()[:, 0]
-    rows = known if worlds.rows is None else worlds.rows[known]
+    rows = worlds.table_rows[known]
     here, without = (transform.to_outcomes(one).clamp(*fit.table.ranges[outcome]) for one in (mean, mean - change))
     return rows, here - without
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def draws_of_gaps(known: Knowledge) -> list[GapDraws]:
     """Draws of each value that is not known exactly, in the parameter's own unit."""
     draws, tried, space = known.fit.draws, known.observations.tried, known.space
-    rows = range(len(tried)) if draws.rows is None else draws.rows.tolist()
-    world_row = {row: i for i, row in enumerate(rows)}
+    world_row = {row: i for i, row in enumerate(draws.table_rows.tolist())}
     numbers = known.tried_numbers
     found = []
     for i, row in enumerate(tried):
@@ -53,6 +52,5 @@ def _best_outcomes(known: Knowledge) -> list[Array]:
     best = best_of_each_draw(fit, seed=known.seed_of_all_rows)
     if best is None or len(best) == 1:
         return [one.numpy() for one in best or ()]
-    told = [fit.table.outcomes[j] for j in fit.wanted]
-    spreads = [float(one[~one.isnan()].std(correction=0)) or 1.0 for one in told]
+    spreads = [float(one.std(correction=0)) or 1.0 for one in fit.told]
     return [one.numpy() / spread for one, spread in zip(best, spreads, strict=True)]

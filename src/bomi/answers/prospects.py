@@ -32,7 +32,7 @@ from bomi.impute.summary import fitted_by
 from bomi.impute.table import since_improvement
 from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit
-from bomi.model.gaussian_process import GaussianProcess, robust_cholesky
+from bomi.model.gaussian_process import GaussianProcess
 from bomi.results import GapDraws, Prospects
 from bomi.search.choices import Choices
 from bomi.search.outlook import judged, kept_by
@@ -74,9 +74,7 @@ class Scale:
     @cached_property
     def spreads(self) -> Tensor:
         """The spread of each outcome over its rows.  (J,)"""
-        told = [self.fit.table.outcomes[j] for j in self.fit.wanted]
-        known = [one[~one.isnan()].numpy() for one in told]
-        return torch.tensor([spread_of(one) for one in known], dtype=torch.float64)
+        return torch.tensor([spread_of(one.numpy()) for one in self.fit.told], dtype=torch.float64)
 
     @property
     def spread(self) -> float:
@@ -159,10 +157,7 @@ def expected_gains(scale: Scale, places: Sequence[Tensor], seed: int) -> Array:
     points, drawn = torch.stack(list(places)), []
     with torch.no_grad():
         for model in fit.contest.models:
-            joint = model.posterior(points).distribution  # batch Q, event k
-            luck = torch.randn(SAMPLES, *joint.mean.shape, generator=rng, dtype=torch.float64)
-            spread = (luck.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)
-            drawn.append(joint.mean + spread)  # (S, Q, k)
+            drawn.append(model.draws(points, SAMPLES, rng))  # (S, Q, k)
         before = _expected_of_rows(scale).amax(1)  # (Q, W)
         found = (scale.of(drawn) - before.unsqueeze(1)).clamp_min(0)  # (S, Q, k, W)
         chance = fit.outlook.chance(fit.outlook.places(points))
@@ -232,7 +227,7 @@ def best_complete_rows(scale: Scale) -> Tensor:
     """The few rows without a gap of which most is expected, by their place in the table.  (r,)"""
     fit, worlds = scale.fit, scale.fit.completed
     known = (~torch.atleast_2d(worlds.targets).isnan().all(0)).nonzero()[:, 0]
-    rows = known if worlds.rows is None else worlds.rows[known]
+    rows = worlds.table_rows[known]
     complete = ~fit.table.gaps.any(-1)[rows]
     with torch.no_grad():
         merits = _expected_of_rows(scale).mean(0)  # (r, W)

@@ -97,8 +97,7 @@ def suspects_table(known: Knowledge) -> pd.DataFrame:
 
 def found_in(fit: Fit) -> list[Suspect]:
     """The cells that look wrong, the likeliest first."""
-    table, worlds = fit.table, fit.completed
-    rows = torch.arange(len(table)) if worlds.rows is None else worlds.rows
+    worlds, rows = fit.completed, fit.completed.table_rows
     has = ~torch.atleast_2d(worlds.targets).isnan()  # (J, n)
     right = log_mean(elsewhere(fit, None))
     every = (*_of_inputs(fit, rows, right), *_of_outcomes(fit))

@@ -73,7 +73,7 @@ def leave_one_out(fit: Fit, outcome: int) -> tuple[Tensor, Tensor, Tensor, Tenso
     known = (~torch.atleast_2d(worlds.targets)[outcome].isnan()).nonzero()[:, 0]
     own = torch.randperm(len(known), generator=rng)[:LARGE].sort().values  # among the rows of the outcome's process
     targets = torch.atleast_2d(worlds.targets)[outcome, known[own]]
-    rows = known[own] if worlds.rows is None else worlds.rows[known[own]]
+    rows = worlds.table_rows[known[own]]
     drawn = isinstance(worlds, Explained)  # given the outcomes
     gappy = fit.table.gaps.any(-1)[rows] & drawn
     elsewhere = fit.method.imputer.blind(fit.state, worlds, rng)[:, known[own][gappy]] if gappy.any() else None

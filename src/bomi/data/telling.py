@@ -34,7 +34,7 @@ def told(
     out_of_bounds: object = "error",
 ) -> Observations:
     """With a table of experiments, or with what became of one; `suggested` is its id if it is a suggestion."""
-    keep, failed = _keeps_outside(out_of_bounds), _flag("failed", failed)
+    keep, failed = _keeps_outside(out_of_bounds), _read_failed(failed)
     if hasattr(experiment, "columns"):
         if outcome is not ... or actual is not None or sd is not None or failed:
             raise TableError("a table brings its own outcomes: tell it alone")
@@ -81,7 +81,7 @@ def corrected(
     changed, beside = _read_actual(observations.space, actual, keep)
     if outcome is ... and not changed and not beside and sd is ... and failed is None:
         raise TableError("there is nothing to correct: name the outcome, sd, failed or the actual inputs")
-    failed = old.failed if failed is None else _flag("failed", failed)
+    failed = old.failed if failed is None else _read_failed(failed)
     if outcome is not ... and is_failed(outcome):
         outcome, failed = ..., True
     elif outcome is not ... and failed and not old.failed:
@@ -157,10 +157,10 @@ def _keeps_outside(out_of_bounds: object) -> bool:
     return out_of_bounds == "keep"
 
 
-def _flag(name: str, value: object) -> bool:
+def _read_failed(value: object) -> bool:
     held = unwrapped(value)
     if not isinstance(held, bool):
-        raise BomiError(f"{name} must be True or False, but got {shown(value)}")
+        raise BomiError(f"failed must be True or False, but got {shown(value)}")
     return held
 
 

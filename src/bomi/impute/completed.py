@@ -42,6 +42,11 @@ class Completed:
         )
 
     @property
+    def table_rows(self) -> Tensor:
+        """Which rows of the table these are.  (n,)"""
+        return torch.arange(self.inputs.shape[1]) if self.rows is None else self.rows
+
+    @property
     def located(self) -> Tensor:
         """The inputs with their conditions beside them.  (Q, n, d + e)"""
         if self.conditions is None:

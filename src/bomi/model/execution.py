@@ -54,7 +54,7 @@ class AskedDone:
 
 def asked_and_done(table: Table, completed: Completed) -> AskedDone:
     """The latest rows of which something asked is known."""
-    asked = table.asked if completed.rows is None else table.asked[completed.rows]
+    asked = table.asked[completed.table_rows]
     some = ~asked.isnan().all(-1) & ~completed.inputs.isnan().any(-1).any(0)
     some = some.nonzero()[-LATEST:, 0]
     asked_codes = codes_of(table.space, asked[some]).numpy()

@@ -239,6 +239,13 @@ class GaussianProcess(Model):
         covariance = (covariance + torch.diag_embed(jitter)).movedim(0, -3)
         return GPyTorchPosterior(MultivariateNormal(mean.movedim(0, -2).to(X.device), covariance.to(X.device)))
 
+    def draws(self, points: Tensor, count: int, rng: torch.Generator) -> Tensor:
+        """Joint draws of f at some points in each world.  (m, d) -> (count, Q, m)"""
+        joint = self.posterior(points).distribution  # batch Q, event m
+        z = torch.randn(count, *joint.mean.shape, generator=rng, dtype=torch.float64)
+        found: Tensor = joint.mean + (z.unsqueeze(-2) @ robust_cholesky(joint.covariance_matrix).mT).squeeze(-2)
+        return found
+
     def condition_on(self, points: Tensor, noise: float | None = None) -> GaussianProcess:
         """As if the points had been tried and each world had been right about them.
 
