@@ -378,3 +378,26 @@ def test_parameters_that_perhaps_nobody_sets_are_named_with_the_reason_and_the_f
     )
     assert "perhaps nobody sets it: its values may be names of people or places\n" in found.text()
     assert guessed(table, parameters=["temperature", "dopant"]).doubt == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["1.500", "1.500", "2.000", "2.000", "1.750"], "has `1.500`, read as 1.5: write 1500 if that is meant"),
+        (["1.505", "1.505", "2.005", "2.005", "1.755"], ""),  # weighed to the last digit
+        (["40/4", "40/8", "60/4", "60/8", "40/4"], "has several numbers in a cell, such as '40/4'"),
+        (["80C 5min", "90C 5min", "80C 9min", "90C 9min", "80C 5min"], "has several numbers in a cell"),
+        (["10", "", "10", "", "10"], "is the same wherever it is filled, so not used: write 0 in its blanks"),
+        (["10", "10", "10", "10", "10"], ""),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_said(cells, said):
+    rows = zip(cells, (20, 40, 40, 20, 30), (31.5, 40.2, 44.9, 36.6, 38.1), strict=True)
+    table = "feed;T (°C);yield (%)\n" + "".join(f"{a};{b};{c}\n" for a, b, c in rows)
+    remarks = " ".join(guessed(table).remarks)
+    assert said in remarks if said else "read as" not in remarks and "write 0" not in remarks
+
+
+def test_times_without_a_unit_are_no_categories():
+    table = "Maischezeit;T (°C);Ausbeute (%)\n1:00;60;74,1\n1:30;65;76,0\n1:15;65;75,2\n1:30;60;73,8\n1:00;65;77,4\n"
+    assert "'Maischezeit' has times such as 1:00: write them as numbers" in " ".join(guessed(table).remarks)

@@ -24,7 +24,7 @@ from bomi.space.typed import PLAIN, POINT, STRICT, UNKNOWN, WRITTEN, Marks, Read
 _NOT_PLAIN = re.compile("[_iInN]")  # of 1_000, inf and nan, which `float` reads
 _OTHER = re.compile(r"[^0-9.+\-eE]")
 _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
-_LETTERED = re.compile(r"(\s*[+-]?\d[\d.,]*)\s?([a-e]{1,4})\s*")
+_LETTERED = re.compile(r"(\s*[+-]?\d[\d.,]*)\s?([a-e](?:,?\s?[a-e]){0,3})\s*")
 _OF_SCALE = re.compile(r"\s*\d+(?:[.,]\d+)?\s*(/(?:5|7|9|10|20|100))\s*")  # 7/10, of a score
 LAST = 20  # cells that tell whether people type the unit
 NEAR = 1.5  # numbers without a unit are in that of the others if they are no further off than this factor
@@ -126,8 +126,9 @@ def lettered(column: Digest) -> bool:
         return False
     known = [text for _, text in column.odd if text.__class__ is not Numeral and not cells.is_unknown(text)]
     found = [match for text in known if (match := _LETTERED.fullmatch(text))]
-    letters = {letter for match in found for letter in match[2]}
-    if not found or letters == {"d"} or any([*match[2]] != sorted(match[2]) for match in found):
+    marked = [re.sub(r"\W", "", match[2]) for match in found]
+    letters = {*"".join(marked)}
+    if not found or letters == {"d"} or any([*mark] != sorted(mark) for mark in marked):
         return False
     few = 2 * len(found) <= len(column.cells) - len(column.odd) + len(known)
     return few or ({"a", "b"} <= letters and 2 * sum(mark in match[1] for match in found for mark in ".,") > len(found))
@@ -196,6 +197,8 @@ def unit_in_cells(column: Digest, marks: Marks, *, several: bool = False) -> Uni
     scales = [_OF_SCALE.fullmatch(text) for text in texts if not cells.is_unknown(text)]
     if all(scales) and len(found_in := {match[1] for match in scales if match}) == 1:
         return UnitFound(found_in.pop())
+    if own := _own_unit([text for text in texts if not cells.is_unknown(text)], marks):
+        return UnitFound(own)
     marked = lettered(column)
     for text, count in texts.items():
         if marked and _LETTERED.fullmatch(text):
@@ -235,6 +238,18 @@ def unit_in_cells(column: Digest, marks: Marks, *, several: bool = False) -> Uni
             f"ones; say the column's own in its name, such as ({best}), or as unit = ... in campaign.toml",
         )
     return UnitFound(best)
+
+
+def _own_unit(texts: Sequence[str], marks: Marks) -> str:
+    """What stands apart behind every one of several numbers, and is no unit that is known: `5 drops`, `80 lb/ac`."""
+    found = [(match, text.strip()[match.end() :]) for text in texts if (match := marks.number.match(text.strip()))]
+    behind = {rest.strip() for _, rest in found}
+    if len(found) != len(texts) or len(behind) != 1 or len({match[0] for match, _ in found}) < 2:
+        return ""
+    unit = behind.pop()
+    apart = all(rest[0].isspace() for _, rest in found if rest) or "/" in unit
+    known = units.find(unit) is not None or not re.fullmatch(r"[^\W\d]+(?:[/. ][^\W\d]+){0,2}\.?", unit)
+    return "" if known or not apart else unit
 
 
 def _size(value: float | Uncertain | Censored | None) -> float | None:

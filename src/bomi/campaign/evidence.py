@@ -19,8 +19,10 @@ from bomi.campaign.lexicon import (
     is_called_setting,
     is_count,
     is_label,
+    is_made,
     is_measured,
     is_outcome,
+    is_score,
     is_seen,
     is_setting,
     is_size,
@@ -109,15 +111,26 @@ class Evidence:
 
 
 def weigh(
-    column: Column, texts: Sequence[str], others: Sequence[Column], outcome: Column, days: Sequence[Sequence[str]] = ()
+    column: Column,
+    texts: Sequence[str],
+    others: Sequence[Column],
+    outcome: Column,
+    days: Sequence[Sequence[str]] = (),
+    *,
+    behind: bool = False,
 ) -> Evidence:
-    """What speaks for or against a column that is set, given the other columns, the outcome, dates and lots."""
+    """What speaks for or against a column that is set, given the other columns, the outcome, dates and lots.
+
+    behind: whether it stands right of what was measured
+    """
     signs, texts = _by_name(column), texts[:FIRST]
     signs += [_with_days(texts, day[:FIRST]) for day in days]
     if column.kind == "category":
         signs += [*_by_words(column, texts), _standing(column, others)]
     else:
         signs += [*_by_numbers(column, texts, others, outcome), _in_mixture(column, others)]
+    if behind and not is_setting(column.name):
+        signs.append(Sign(-3.0, "it stands right of what was measured"))
     return Evidence(column.kind, tuple(sign for sign in signs if sign.odds))
 
 
@@ -134,6 +147,10 @@ def _by_name(column: Column) -> list[Sign]:
         signs.append(Sign(-4.0, "its name may say who, where or which"))
     elif is_measured(name) and column.kind == "number":
         signs.append(Sign(-3.5, "its name may say that it is measured"))
+    elif is_score(name) and column.kind == "number":
+        signs.append(Sign(-5.0, "its name is that of a score"))
+    elif is_made(name):
+        signs.append(Sign(-5.0, "its name may say how many were made"))
     elif is_called_setting(name):
         signs.append(Sign(4.0 if column.kind == "category" else 1.0 if is_size(name) else 3.0))
     elif is_label(name) and not column.unit:

@@ -17,6 +17,7 @@ from bomi.campaign.columns import Numbers, declared_unit, digest, lettered, unit
 from bomi.campaign.evidence import SURE, Evidence, weigh
 from bomi.campaign.guessed import NOBODY, Guess
 from bomi.campaign.lexicon import (
+    DATE_NAME,
     GROUP_NAME,
     goal_of,
     is_aside,
@@ -209,7 +210,7 @@ def _classified(sheet: Sheet, marks: Decision) -> tuple[dict[str, Column], dict[
     for name, column in sheet.columns.items():
         unit, mark = declared_unit(name, sheet.units), marks.marks[name]
         digests[name] = digest(column, Numbers(mark))
-        if not unit:
+        if not unit and not DATE_NAME.fullmatch(name.strip()):
             found = unit_in_cells(digests[name], mark, several=True)
             unit = found.unit
             if found.question:
@@ -219,10 +220,13 @@ def _classified(sheet: Sheet, marks: Decision) -> tuple[dict[str, Column], dict[
     numbers = {
         name: (column.unit, [number_in(text, readers[name]) for text in sheet.columns[name][:LOOKED_AT]])
         for name, column in columns.items()
-        if column.role == PARAMETER and column.kind == "number"
+        if column.kind == "number" and (column.role == PARAMETER or (column.role == CONSTANT and column.blanks))
     }
     for mixture in mixtures(numbers):
-        columns |= {name: replace(columns[name], mixture=mixture) for name in mixture.parts}
+        for part in (columns[name] for name in mixture.parts):
+            made = replace(part, role=PARAMETER, why="number", look="") if part.role == CONSTANT else part
+            none = (0.0,) if part.name in mixture.none else ()
+            columns[part.name] = replace(made, mixture=mixture, numbers=(*part.numbers, *none))
     return columns, questions
 
 
@@ -232,8 +236,7 @@ def _with_sums(campaign: Campaign, columns: Mapping[str, Column]) -> tuple[Campa
     each = dict.fromkeys(column.mixture for column in columns.values() if column.mixture)
     found = [mixture for mixture in each if parameters.keys() >= {*mixture.parts}]
     for name in (name for mixture in found for name in mixture.none):
-        made, _ = parameter_for(replace(columns[name], numbers=(*columns[name].numbers, 0.0)))
-        parameters[name] = replace(made, blank=ZERO)
+        parameters[name] = replace(parameters[name], blank=ZERO)
     space = Space(parameters, constraints=[mixture.constraint for mixture in found])
     return replace(campaign, space=space), [f"{mixture}; suggestions will too" for mixture in found]
 
@@ -323,7 +326,12 @@ def _weighed(
     days = [
         sheet.columns[c.name] for c in columns.values() if c.role == DATE or (c.role == UNUSED and is_label(c.name))
     ]
-    return {c.name: weigh(c, sheet.columns[c.name], chosen, columns[outcome], days) for c in chosen}
+    order = [*columns.values()]
+    found = [place for place, c in enumerate(order) if c.role == MEASURED and c.kind == "number"]
+    behind = {c.name for c in order[min(found, default=len(order)) :]}
+    return {
+        c.name: weigh(c, sheet.columns[c.name], chosen, columns[outcome], days, behind=c.name in behind) for c in chosen
+    }
 
 
 def _doubtful(sheet: Sheet, chosen: Sequence[Column], columns: Mapping[str, Column], outcome: str) -> dict[str, str]:

@@ -48,7 +48,9 @@ class Guess:
         measured = [repr(column.name) for column in self.columns if column.role == MEASURED and column.kind == "number"]
         before = f"{NOBODY} it: "
         out = [f"{c.name!r} ({c.why.removeprefix(before)})" for c in self.columns if c.why.startswith(before)]
+        look = [f"{column.name!r} {column.look}" for column in self.columns if column.look]
         found = (
+            *look,
             f"measured as well, it seems: {_some(measured)}; --objective says which are wanted" if measured else "",
             f"left out: {_some(out)}; --parameters names what you set" if out else "",
             self.doubt,

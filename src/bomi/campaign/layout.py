@@ -53,7 +53,7 @@ def lay_out(records: Sequence[Sequence[str]], numbers: Sequence[int], names: Col
             found = {place: text for place, text in enumerate(row) if units.find(text) or _in_brackets(text)}
             last += 1
             break
-        if last + 1 - first >= HEADER_ROWS or not _is_header(row, numeric):
+        if last + 1 - first >= HEADER_ROWS or not (_is_header(row, numeric) or _tells_apart(row, records[first])):
             break
         last += 1
     wrapped = last - bool(found)
@@ -116,6 +116,15 @@ def _is_header(row: Sequence[str], numeric: Sequence[int]) -> bool:
     held = [row[j] for j in numeric if j < len(row) and row[j].strip()]
     words = sum(is_word(text) and not is_outcome_word(text) for text in held)
     return len(numeric) >= 2 and words >= max(2, 0.6 * len(numeric)) and not any(map(is_numeric, row))
+
+
+def _tells_apart(row: Sequence[str], header: Sequence[str]) -> bool:
+    """Whether a record below the header holds different words under columns of one name, `set` and `actual`."""
+    held = {place: text.strip() for place, text in enumerate(row) if text.strip()}
+    names = [header[place].strip() if place < len(header) else "" for place in held]
+    below = {*zip(names, held.values(), strict=True)}
+    doubled = all(name and sum(other.strip() == name for other in header) > 1 for name in names)
+    return len(held) > 1 and doubled and len(below) == len(held) and all(map(is_word, held.values()))
 
 
 def _is_units(row: Sequence[str]) -> bool:

@@ -81,6 +81,7 @@ _MAXIMIZE = _pattern(
     r"capacit|kapazit|kapacit|capacid|pojemność|kapasite|\bpce\b|\bvoc\b|",
     r"\bjsc\b|\bff\b|\be ?e\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
     r"adhesion|modulus|η|gloss|transmi|\bresolution\b|taste|sensory|acceptance|acceptab|liking|response|objective|",
+    r"\bliked?\b|le gust|geschmeckt|gefallen|aimé|piaciut|gostou|",
     r"fitness|reward|biegespannung|bruchspannung|brilho|\befic\b|tensile|\bpeel\b|\btracción|\btrazione|flexural|compressive|\bvoto\b|auflösung|résolution|resolución|risoluzione|\bglans\b|",
     r"\bacc ?$|\bauc\b|survival|salt spray|durabilit|case depth|",
     r"ausbeute|\bausb\b|haftung|festigkeit|(?<!wasser)härte(?!r)|haerte(?!r)|umsatz|selektivität|reinheit|wirkungsgrad|",
@@ -202,7 +203,19 @@ _SIZE = _pattern(
     r"\bmass|\bwt\b(?! ?%)|\bweight|gewicht|\bpoids|\bpeso\b|thickness|",
     r"dicke|épaisseur|espesor|width|height|höhe|hauteur|altura|length|volum|\brate\b",
 )
-_SET_IN = ("temperature", "time", "rotation", "gas flow", "voltage", "current", "power", "amount", "share of amount")
+_SET_IN = (
+    "temperature",
+    "time",
+    "rotation",
+    "gas flow",
+    "voltage",
+    "current",
+    "power",
+    "amount",
+    "share of amount",
+    "equivalents",
+    "parts of rubber",
+)
 _RATIO = _pattern(
     r"ratio\b|\w\s*:\s*\w|verhältnis|\brapport\b|relación|proporción|proporzione|rapporto|proporção|razão"
 )
@@ -218,10 +231,15 @@ _ASKED = _pattern(
     r"visée?|nominale?|prévue?|objetivo|previst[oa]|programad[oa]|impostat[oa]|zadan[aey])(?![^\W_])",
 )
 _DONE = _pattern(
-    r"(?<![^\W_])(?:actual|measured|meas\.?|real|recorded|achieved|pv|ist(?:wert)?|gemessen|mesurée?|réelle?|",
+    r"(?<![^\W_])(?:actual|measured|meas\.?|real|recorded|achieved|read(?:back|ing)?|pv|ist(?:wert)?|gemessen|mesurée?|réelle?|",
     r"medid[oa]|",
     r"obtenid[oa]|misurat[oa]|effettiv[oa]|zmierzon[aey]|rzeczywist[aey])(?![^\W_])",
 )
+_SCORE = re.compile(r"[(\[]\s*[01]\s?(?:[-–—]|to|bis|à|a|\.\.)\s?(?:[3-9]|10)\s*[)\]]|\s?/\s?(?:5|10|20)\s*[)\]]?$")
+_LASTS = _pattern(
+    r"\btime|zeit|dauer|duration|temps|durée|tiempo|\btempo\b|durata|duração|czas|tijd|\btid|doba|süre|время|时间|時間|시간"
+)
+_MADE = _pattern(r"(?:qty|quantity|pcs|pieces|stückzahl|stück|stk|pièces|piezas|pezzi|peças|sztuk|stuks|antal)\.?")
 _COUNT = _pattern(
     r"(?:^|[\s_(])(?:number of|no\. of|n_|num_|count|passes|cycles|layers|coats|steps|repeats|turns|plies|",
     r"wash(?:es)?|",
@@ -244,7 +262,7 @@ _LABEL_WORD = _pattern(  # anywhere in a name, but for batch size and block heig
 _MEASURED_WORD = _pattern(
     r"(?<![^\W_])(?:actual|measured|meas\.?|observed|found|obtained|determined|recorded|final|initial|ambient|amb\.?|"
     r"humidity|base(?:line)? pressure|basisdruck|pression de base|presión (?:de )?base|"
-    r"outdoor|surroundings?|start|end|peak|outlet|exit|inlet|raw|incoming|before|after|pre|post|"
+    r"outdoor|surroundings?|start|end|peak|outlet|exit|inlet|(?<!-)out|raw|incoming|before|after|pre|post|"
     r"gemessen|ist(?:wert)?|bestimmt|erhalten|ermittelt|ende|nach|vor|roh|mesurée?s?|obtenue?|réelle?|mesure|après|avant|"
     r"brute?|fin|medid[oa]|obtenid[oa]|real|inicial|después|antes|brut[oa]|misurat[oa]|ottenut[oa]|iniziale|dopo|prima|"
     r"zmierzon[aey]|gemeten|uppmätt|målt|ölçülen|измер\w*|ambiental|ambiente|raum\w*|luft\w*|umgebung\w*|otoczeni[ae]|okol[ií]|omgeving\w*|omgivning\w*|ortam)(?![^\W_])"
@@ -298,6 +316,21 @@ def is_label(name: str, *, last: bool = False) -> bool:
 def is_measured(name: str) -> bool:
     """Whether the name of a column may say that it is measured or found, by one of its words."""
     return _MEASURED_WORD.search(name) is not None
+
+
+def is_score(name: str) -> bool:
+    """Whether the name of a column gives the scale of a score: `mildew (1-9)`, `taste /10`."""
+    return _SCORE.search(name) is not None
+
+
+def is_time(name: str) -> bool:
+    """Whether a column says how long something takes, by its name."""
+    return _LASTS.search(name) is not None
+
+
+def is_made(name: str) -> bool:
+    """Whether a column may count what was made, by its name."""
+    return _MADE.fullmatch(name.strip()) is not None
 
 
 def is_seen(name: str) -> bool:

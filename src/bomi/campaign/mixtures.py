@@ -113,5 +113,5 @@ def _mixture(names: Sequence[str], parts: FloatArray, rounded: bool) -> Mixture 
         return None
     gappy = some & ~complete
     none = [i for i in range(len(names)) if blank[some, i].any()]
-    none = none if gappy.sum() >= FEWEST and whole[gappy].all() else []
+    none = none if told is some or (gappy.sum() >= FEWEST and whole[gappy].all()) else []
     return Mixture(tuple(names), total, tuple(names[i] for i in none))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from bomi.campaign.body import is_numeric
 from bomi.campaign.lexicon import (
@@ -104,6 +104,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         lambda c: is_mean(c.name) and (c is numeric[-1] or _is_one_of(c, columns)),
         lambda c: is_found(c) and not is_signal(c.name),
         lambda c: is_found(c) and is_called_outcome(c.name),
+        lambda c: is_found(c) and any(_is_computed(c, one, used) for one in numeric if is_found(one)),
         lambda c: last in c.blanks and not is_setting(c.name) and _all_await(numeric, last),
         lambda c: _stands_out(c, numeric),
     )
@@ -165,6 +166,19 @@ def _is_mean_of(column: Column, columns: Mapping[str, Column]) -> bool:
     names = list(columns)
     left = names[: names.index(column.name)]
     return is_mean(column.name) and not is_setting(column.name) and bool(left) and is_outcome(left[-1])
+
+
+def _is_computed(column: Column, other: Column, columns: Iterable[Column]) -> bool:
+    """Whether a column is a multiple of the ratio of another one and a third in every row: a yield."""
+    count = len(column.numbers)
+    if other is column or count < ENOUGH or len(other.numbers) != count or 0 in column.numbers or 0 in other.numbers:
+        return False
+    shares = [a / b for a, b in zip(column.numbers, other.numbers, strict=True)]
+    for third in (c for c in columns if c not in (column, other) and len(c.numbers) == count and c.variety > 0):
+        factors = [share * number for share, number in zip(shares, third.numbers, strict=True)]
+        if abs(max(factors) - min(factors)) <= 0.005 * abs(max(factors)):
+            return True
+    return False
 
 
 def _is_one_of(mean: Column, columns: Collection[str]) -> bool:

@@ -30,10 +30,12 @@ from bomi.campaign.lexicon import (
     is_setting,
     is_size,
     is_thing,
+    is_time,
 )
 from bomi.campaign.marks import Numeral
 from bomi.campaign.mixtures import Mixture
 from bomi.campaign.sheet import Sheet
+from bomi.campaign.twofold import may_be_thousands, several_in_a_cell, zeros_count
 from bomi.campaign.words import BALANCE, VERDICTS, likely_mistakes, merge_spellings, plain_words
 from bomi.data.objectives import ERROR
 from bomi.data.reading import PENDING_WORDS, says_failed
@@ -94,6 +96,7 @@ class Column:
     blanks: tuple[int, ...] = field(default=(), repr=False)  # places of blank cells
     default: str | None = None  # of a category: what a blank means
     mixture: Mixture | None = None  # that it is a part of
+    look: str = ""  # what a person should look at, though it was read
     kept: bool = False  # in the table, and not used
     eligible: bool = False  # a parameter all the same, if somebody names it
 
@@ -151,7 +154,7 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     clock = sum(_TIME.fullmatch(word) is not None for word in words)
     if (
         is_ratio(title)
-        or all(map(_TO_ONE.fullmatch, words))
+        or (all(map(_TO_ONE.fullmatch, words)) and not is_time(title))
         or ((unit := units.find(reader.unit)) and unit.kind == "time")
     ):
         clock = 0  # 1:15 is a ratio, or a time that is read
@@ -160,8 +163,9 @@ def _classify(sheet: Sheet, name: str, reader: Numbers, column: Digest) -> Colum
     day = _DAY_OR_SHORT if dated or padded else _DAY
     days = sum(day.fullmatch(word) is not None for word in words) + clock
     if days and (days >= MOSTLY * total or (dated and days * 2 >= total)):
-        return Column(name, DATE, "times such as " + words[0] + ": write them as numbers to use them"
-                      if clock == days and is_setting(name) else "date")  # fmt: skip
+        times = clock == days and (is_setting(name) or is_time(name))
+        look = f"has times such as {words[0]}: write them as numbers, or their unit behind them, to use them"
+        return Column(name, DATE, "times" if times else "date", look=look if times else "")
     whole = column.numbers and all(number % 1 == 0 for number in column.numbers)
     if dated and not is_setting(name.replace("time", "")) and whole:
         return Column(name, DATE, "date, by its name")
@@ -206,6 +210,8 @@ def _content(
 ) -> Column:
     """A column by what its cells hold."""
     numbers = column.numbers
+    if zeros_count(sheet.columns[name]):
+        return _category(sheet, name, blanks)
     odd: list[tuple[int, str]] = []
     limits: list[float] = []
     below, above, failed, read = False, None, False, len(numbers)
@@ -242,11 +248,13 @@ def _content(
         notes = [f"row {row}: {text!r}" for row, text in odd[:SHOWN]] + (["..."] if len(odd) > SHOWN else [])
         whole = f"{why}; {', '.join(notes)}" if odd else why
         if kept and min(kept) == max(kept) and not failed:
-            return Column(name, CONSTANT, f"constant {cells.number_text(kept[0])}: not used", "number")
+            why = f"constant {cells.number_text(kept[0])}: not used"
+            look = "is the same wherever it is filled, so not used: write 0 in its blanks if they mean none"
+            return Column(name, CONSTANT, why, "number", reader.unit, kept, blanks=blanks, look=look if blanks else "")
         return Column(
             name, OUTCOME if failed else PARAMETER, whole + ("; some failed" if failed else ""), "number", reader.unit,
             kept, (), tuple(odd), tuple(map(cells.number_text, sorted(codes))), (), below, above, frozenset(limits),
-            failed, blanks,
+            failed, blanks, look=may_be_thousands(sheet.columns[name], reader),
         )  # fmt: skip
     if read * 2 >= total and 0 < read < total:
         return Column(
@@ -304,12 +312,13 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
         return Column(name, role, constant, notes=tuple(notes), kept=not constant)
     if all(_WELL.fullmatch(value) for value in values) and len(values) > 0.8 * count:
         return Column(name, UNUSED, "wells", kept=True)
+    look = "" if is_ratio(name) else several_in_a_cell(values)
     if len(values) > FEW_VALUES or len(values) > 0.75 * count or max(map(len, values)) > 60:
         different = "every cell differs" if len(values) == count else f"{len(values)} different words in {count} cells"
         above = "; if a blank means the same as above, fill it in" if blanks and len(blanks) >= count else ""
-        return Column(name, UNUSED, f"{different}{above}", kept=True)
+        return Column(name, UNUSED, f"{different}{above}", kept=True, look=look)
     return Column(name, PARAMETER, f"category: {', '.join(values[:6])}{', ...' if len(values) > 6 else ''}", "category",
-                  values=tuple(values), notes=tuple(notes), blanks=blanks)  # fmt: skip
+                  values=tuple(values), notes=tuple(notes), blanks=blanks, look=look)  # fmt: skip
 
 
 def _identifier(name: str, column: Sequence[str], *, first: bool) -> Column | None:

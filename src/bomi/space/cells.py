@@ -16,7 +16,7 @@ from bomi.errors import CellError, shown
 from bomi.space.numbers import SMALLEST, plain_number, unwrapped
 
 # Words for "nobody knows", in the languages of many labs; a value of a category that is called so wins over them.
-UNKNOWN_WORDS = frozenset({
+_WORDS = frozenset({
     "", "?", "??", "???", "-", "--", "---", "–", "—", ".", "..", "...", "…", "/", "na", "n/a", "n.a.", "n.a", "nan",
     "<na>", "\\n", "null", "nd", "n.d.", "n.d", "n/d", "nm", "n.m.", "n/m", "nr", "n.r.", "n.b.", "n.c.", "k.a.", "k.a",
     "k/a", "s/d", "s.d.", "tbd", "t.b.d.", "tba", "t.b.a.", "tbc", "pending", "to be determined", "missing",
@@ -39,6 +39,7 @@ UNKNOWN_WORDS = frozenset({
     "нет данных", "не измерено", "не измеряли", "не определено", "не опр.", "н.о.", "утеряно", "不明", "未測定", "欠測",
     "測定なし", "未知", "未测", "未测定", "未检测", "无数据", "缺失", "미측정", "측정 안 함",
 })  # fmt: skip
+UNKNOWN_WORDS = _WORDS | {bare for word in _WORDS if len(bare := word.replace(".", "")) > 2}  # nvt is n.v.t.
 _NOT_DONE = re.compile(  # nobody looked; not treated and not woven are values
     r"(?:not|nicht|non|no|não|niet|ej|ikke|nie|не) (?:yet )?(?:analy[sz]ed|sampled|measured|determined|tested|"
     r"recorded|taken|"
@@ -51,6 +52,7 @@ _NOT_DONE = re.compile(  # nobody looked; not treated and not woven are values
 PLAIN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ERROR_VALUE = re.compile(r"#(?:[^\W\d]|[/¡¿0 .])+[!?]|#n/?[avdk]", re.IGNORECASE)  # what a failed formula leaves
 
+FULLWIDTH = {0xFF01 + place: 0x21 + place for place in range(94)}  # of East Asian keyboards: ８０％ is 80%
 INVISIBLE = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufeff\u00ad")  # what copying from a page leaves
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
@@ -175,6 +177,7 @@ def is_unknown(value: object) -> bool:
         return True
     if isinstance(value, str):
         word = value.strip().lower()
+        word = word if word.isascii() else word.translate(FULLWIDTH)
         if word in UNKNOWN_WORDS or (word[:1] == "#" and _ERROR_VALUE.fullmatch(word)):
             return True
         if " " not in word:
@@ -199,7 +202,7 @@ def look(text: str) -> str:
     folded = " ".join(text.translate(INVISIBLE).split()).casefold()
     if folded.isascii():
         return folded
-    spelled = unicodedata.normalize("NFC", folded).translate(_UMLAUTS)
+    spelled = unicodedata.normalize("NFKC", folded).translate(_UMLAUTS)
     return "".join(mark for mark in unicodedata.normalize("NFD", spelled) if not unicodedata.combining(mark))
 
 

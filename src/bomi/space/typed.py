@@ -12,7 +12,7 @@ from functools import cached_property
 
 from bomi.errors import CellError, UnreadableError
 from bomi.space import units
-from bomi.space.cells import INVISIBLE, Censored, Interval, Normal, Uncertain, is_unknown, number_text
+from bomi.space.cells import FULLWIDTH, INVISIBLE, Censored, Interval, Normal, Uncertain, is_unknown, number_text
 from bomi.space.numbers import LARGEST, plain_number
 
 EXPECTED = "expected a number, 300±15, 290..310, <5, or ? for unknown"
@@ -21,11 +21,10 @@ ROOM = Interval(18.0, 25.0)  # °C, what `RT` is taken for
 NIGHT = Interval(12.0, 18.0)  # h, what `overnight` is taken for
 
 _SPACES = " '’\u00a0\u2009\u202f"  # thousands may stand apart by these, whatever the other marks
-_SIGNS = str.maketrans({
-    "\N{MINUS SIGN}": "-", "﹣": "-", "－": "-", "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2007": " ",
-    "，": ",", "．": ".", "＜": "<", "＞": ">", "～": "~", "∼": "~", "≈": "~", "≃": "~", "≅": "~", "％": "%",
+_SIGNS = FULLWIDTH | str.maketrans({
+    "\N{MINUS SIGN}": "-", "﹣": "-", "\u00a0": " ", "\u2009": " ", "\u202f": " ", "\u2007": " ",
+    "∼": "~", "≈": "~", "≃": "~", "≅": "~",
     "⩽": "≤", "⩾": "≥", "½": " 1/2", "⅓": " 1/3", "⅔": " 2/3", "¼": " 1/4", "¾": " 3/4", "⅛": " 1/8",
-    **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
 }) | INVISIBLE  # fmt: skip
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _LESS = r"<=?|≤|=<|less than|below|under|at most|up to|max\.?|unter|bis zu|weniger als|höchstens|kleiner als|" \
@@ -34,8 +33,8 @@ _LESS = r"<=?|≤|=<|less than|below|under|at most|up to|max\.?|unter|bis zu|wen
 _MORE = r">=?|≥|=>|more than|above|over|at least|min\.|über|mehr als|mindestens|mind\.|größer als|plus de|" \
     r"supérieur à|au moins|más de|mas de|superior a|al menos|più di|almeno|mais de|pelo menos|powyżej|" \
     r"大于|高于|超过"  # fmt: skip
-_ABOUT = r"~|cc?a\.?|c\.|circa|approx\.?|approximately|about|around|roughly|est\.|etwa|ungefähr|ungef\.|rund|env\.|" \
-    r"environ|aprox\.?|aproximadamente|unos|alrededor de|cerca de|ok\.|około|大?约|約"  # fmt: skip
+_ABOUT = r"~|cc?a\.?|c\.|circa|appr(?:ox)?\.?|approximately|about|abt\.?(?= )|around|roughly|est\.|etwa|ungefähr|" \
+    r"ungef\.|rund|env\.|environ|aprox\.?|aproximadamente|unos|alrededor de|cerca de|ok\.|około|大?约|約"  # fmt: skip
 _OR_LESS = r"max\.?|maximum|or less|oder weniger|ou moins|o menos|以下|以内|未満|未满"
 _OR_MORE = r"\+|or more|oder mehr|ou plus|o más|以上|超"
 _BETWEEN = r"between|zwischen|entre|von|from|de"
@@ -92,6 +91,7 @@ _FRACTION = r"(?:(?P<ones>\d+) )?(?P<above>\d+)/(?P<below>2|3|4|8|16|32|64)(?![\
 _LIMIT_TOLD = re.compile(  # < LOQ (0.05)
     r"[<≤]?\s*(?:LOD|LOQ|MDL|DL|LD|LQ|NWG|BG|BDL|RL)\.?\s*[(=:,]?\s*(?P<of>[<≤]?\s*\d[^()]*)\)?", re.IGNORECASE
 )
+_ARC = re.compile(r"([+-]?\d+) ?° ?([0-5]?\d) ?['′](?: ?([0-5]?\d) ?(?:″|'')?)?")  # 12°30'
 _CURRENCY = re.compile(r"(?:US)?[$€£¥]\s*")
 
 
@@ -207,6 +207,11 @@ def _read(clean: str, marks: Marks, unit: str) -> Reading | None:
             return None
         value = 1 / found.value if hours is not None and isinstance(found.value, float) else found.value
         return Reading(value, UNIT if hours is None else CONVERTED, "C")
+    if arc := _ARC.fullmatch(clean):
+        degrees = (float(arc[2]) + float(arc[3] or 0) / 60) / 60
+        factor, _ = _scale("°", unit)
+        sign = -1.0 if arc[1].startswith("-") else 1.0
+        return Reading(_converted(sign * (abs(float(arc[1])) + degrees), factor, 0.0), CONVERTED, "°")
     if named and named.kind == "time" and clean[-1:] == "'":
         clean = clean.rstrip("'") + (" s" if clean.endswith("''") else " min")
     marked = _FOOTNOTE.search(clean)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bomi.errors import CellError
+from bomi.space.cells import FULLWIDTH
 
 # Each kind has a base unit of factor 1; names of one unit are separated by a bar.
 _KINDS: dict[str, dict[str, float]] = {
@@ -102,7 +103,7 @@ _CURRENCIES = ("dollars", "euros", "pounds", "francs", "yen")
 _ZERO = {"K": 0.0, "°C": 273.15, "°F": 459.67 * 5 / 9}  # where each scale of temperature begins, in kelvin
 _NO_UNIT = frozenset({"", "-", "–", "—", "a.u.", "au", "arb. u.", "dimensionless", "none", "n/a"})
 _SPELLING = str.maketrans({"μ": "µ", "º": "°", "˚": "°", "∘": "°", "\u00a0": " ", "\u202f": " ", "−": "-",
-                           "（": "(", "）": ")", "／": "/", "Ω": "Ω", "［": "[", "］": "]", "％": "%"})  # fmt: skip
+                           "Ω": "Ω"}) | FULLWIDTH  # fmt: skip
 _INVERSE = re.compile(r"(?:^|[ ·.])([^\W\d]+)(?:-1|⁻¹|\^-1)")  # kg ha-1
 _CLOCK = {"mm:ss": "min", "m:ss": "min", "min:s": "min", "h:mm": "h", "hh:mm": "h", "hh:mm:ss": "h", "h:mm:ss": "h"}
 _MARK = r"(?:[a-d]|\s*[*†‡§¹²³ᵃᵇᶜ]+|\s*(?:±|\+/-).*)?"  # of a footnote, or of a spread, after a unit in brackets

@@ -1,0 +1,49 @@
+"""Cells that can be read in two ways, where the whole column tells which, or a person should look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from bomi.campaign.columns import Numbers
+from bomi.campaign.marks import Numeral
+from bomi.errors import CellError
+from bomi.space import cells
+from bomi.space.typed import read
+
+SOME = 100  # cells that are looked at
+ROUND = 50  # what is meant as 1500 is a multiple of it
+
+
+def zeros_count(texts: Sequence[str]) -> bool:
+    """Whether a zero in front tells two values apart, so that they are names and no numbers: cones 06 and 6."""
+    first = {text.strip() for text in texts[:SOME]}
+    return any(text[:1] == "0" and text.isdigit() and text.lstrip("0") in first - {""} for text in first)
+
+
+def may_be_thousands(texts: Sequence[str], reader: Numbers) -> str:
+    """What to look at where every number has three decimals and would be a round one without the mark: 1.500."""
+    held = [text.strip() for text in texts[:SOME] if not cells.is_unknown(text)]
+    mark = reader.marks.decimal
+    if not held or not all(re.fullmatch(rf"[1-9]\d{{0,2}}{re.escape(mark)}\d\d[05]", text) for text in held):
+        return ""
+    if any(int(text.replace(mark, "")) % ROUND for text in held) or any(text.__class__ is Numeral for text in held):
+        return ""
+    whole = held[0].replace(mark, "")
+    return f"has `{held[0]}`, read as {cells.number_text(int(whole) / 1000)}: write {whole} if that is meant"
+
+
+def several_in_a_cell(values: Sequence[str]) -> str:
+    """What to look at where each value consists of several numbers: `40/4`, `30 min @ 180 °C`."""
+    parts = [[part for part in re.split(r"\s*[/@;+,x×]\s*|\s(?=\d)", value) if part] for value in values[:SOME]]
+    if not all(len(one) > 1 and all(map(_is_amount, one)) for one in parts):
+        return ""
+    return f"has several numbers in a cell, such as {values[0]!r}: a column for each lets them be used as numbers"
+
+
+def _is_amount(text: str) -> bool:
+    """Whether a text is a number, with or without a unit."""
+    try:
+        return isinstance(read(text).value, float)
+    except CellError:
+        return False
