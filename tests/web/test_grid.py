@@ -27,12 +27,13 @@ def clipboard(tab, text):
     )
 
 
-def copied(tab):
-    """What a copy puts on the clipboard."""
+def copied(tab, how="copy"):
+    """What a copy or a cut puts on the clipboard."""
     return tab.evaluate(
-        """() => { const data = new DataTransfer(); document.activeElement.dispatchEvent(
-        new ClipboardEvent('copy', {clipboardData: data, bubbles: true, cancelable: true}));
-        return data.getData('text/plain') }"""
+        """how => { const data = new DataTransfer(); document.activeElement.dispatchEvent(
+        new ClipboardEvent(how, {clipboardData: data, bubbles: true, cancelable: true}));
+        return data.getData('text/plain') }""",
+        how,
     )
 
 
@@ -73,7 +74,13 @@ def test_blocks_are_copied_pasted_filled_and_cleared(lab, served, tab):
     page.keyboard.press("Shift+ArrowDown")
     page.keyboard.press("Shift+ArrowRight")
     page.wait_for_function("document.querySelectorAll('.ag-cell.marked').length === 4")
-    assert copied(page) == "\n".join(f"{row['time']}\t{row['cooling']}" for row in rows(lab)[:2])
+    block = "\n".join(f"{row['time']}\t{row['cooling']}" for row in rows(lab)[:2])
+    assert copied(page) == copied(page, "cut") == block
+    button(page, "Save 4 changes").wait_for()
+    assert cell(page, 0, 3).inner_text() == ""
+    page.keyboard.press("Control+z")
+    button(page, "Save 4 changes").wait_for(state="hidden")
+    assert copied(page) == block
     # A block from a spreadsheet program, wider than one cell, quoted where it must be.
     scroll(page, 39)
     cell(page, 38, 7).click()
