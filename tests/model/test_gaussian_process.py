@@ -147,6 +147,18 @@ def test_the_botorch_posterior_has_the_same_moments():
     torch.testing.assert_close(one_by_one.mean[:, :, 0, 0].mT, mean)
 
 
+def test_joint_draws_have_the_moments_of_the_posterior():
+    X, y = random_table(5)
+    model = given_parameters(torch.cat([X, X.flip(-1)]), y, scale=2.0, length=0.3, noise=0.05)
+    points = torch.rand(3, X.shape[-1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    drawn = model.draws(points, 20_000, torch.Generator().manual_seed(1))  # (S, Q, m)
+    joint = model.posterior(points).distribution
+    error = (joint.variance / len(drawn)).sqrt()
+    assert ((drawn.mean(0) - joint.mean).abs() < 5 * error).all()
+    for world, covariance in enumerate(joint.covariance_matrix):
+        torch.testing.assert_close(drawn[:, world].T.cov(), covariance, rtol=0.1, atol=0.03 * float(covariance.max()))
+
+
 def test_conditioned_leaves_the_mean_and_shrinks_the_variance():
     X, y = random_table(4)
     model = given_parameters(torch.cat([X, X.flip(-1)]), y, scale=1.0, length=0.3, noise=1e-3)

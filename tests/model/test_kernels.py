@@ -77,22 +77,6 @@ def wave(worlds=2):
     return Pairs(SquaredExponential(), x[None, :, None].repeat(worlds, 1, 1)), (y - y.mean()) / y.std()
 
 
-def test_many_pairs_are_taken_in_strips_as_at_once(monkeypatch):
-    generator = torch.Generator().manual_seed(0)
-    inputs = torch.rand(3, 40, 4, generator=generator, dtype=torch.float64)
-    hyper = torch.randn(3, 11, generator=generator, dtype=torch.float64) - 1
-    targets = torch.randn(40, generator=generator, dtype=torch.float64)
-    pairs = Pairs(AdditiveMatern((0, 1, 2, 3)), inputs)
-    whole = pairs.kernel.evaluate(hyper[:, :-1], pairs.prepared)
-    value, gradient = negative_log_evidence(hyper, pairs, targets)
-    monkeypatch.setattr("bomi.model.additive.CACHED", 100)
-    strips = pairs.kernel.evaluate(hyper[:, :-1], pairs.prepared)
-    torch.testing.assert_close(strips, whole, rtol=1e-12, atol=1e-12)
-    again, steep = negative_log_evidence(hyper, pairs, targets)
-    torch.testing.assert_close(again, value, rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(steep, gradient, rtol=1e-8, atol=1e-8)
-
-
 def test_a_search_begins_from_the_best_points_of_every_noise_level_and_none_that_is_hopeless():
     pairs, y = wave()
     value, points = (part.squeeze(2) for part in fitting.grid(pairs, y[:, None]))
