@@ -148,9 +148,8 @@ class Categorical(_Choice):
         values: Texts, numbers or booleans, at least two.
         unit: As people write it.
         default: What a blank means in rows that did not vary it.
-        blank: What a blank may mean. "zero" or a value: the same as `default`. "maybe": perhaps the default, and the
-            outcomes decide. "unknown": a lost value and nothing else. Left out, it is "maybe" where the range begins
-            at 0 and twenty or more cells are blank.
+        blank: What a blank may mean. "zero" or a value: the same as `default`. "maybe": perhaps the default, or without
+            one the commonest value, and the outcomes decide. "unknown", or left out: a lost value and nothing else.
         same_within: A column of the table, such as the lot, whose rows share one value of this parameter.
         measured: True if nobody can set it: it is learned from, and never suggested.
         descriptors: Numbers that describe the values: a table whose index or first column names them, or a mapping of
@@ -211,9 +210,8 @@ class Ordinal(_Choice):
         values: Numbers or words, in their order.
         unit: As people write it, such as "°C".
         default: What a blank means in rows that did not vary it.
-        blank: What a blank may mean. "zero" or a value: the same as `default`. "maybe": perhaps the default, and the
-            outcomes decide. "unknown": a lost value and nothing else. Left out, it is "maybe" where the range begins
-            at 0 and twenty or more cells are blank.
+        blank: What a blank may mean. "zero" or a value: the same as `default`. "maybe": perhaps the default, or without
+            one the commonest value, and the outcomes decide. "unknown", or left out: a lost value and nothing else.
         same_within: A column of the table, such as the lot, whose rows share one value of this parameter.
         measured: True if nobody can set it: it is learned from, and never suggested.
 
