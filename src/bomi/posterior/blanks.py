@@ -30,10 +30,7 @@ from bomi.posterior.spread import interpolate
 from bomi.space import MAYBE, Categorical, Parameter
 
 UNASKED = math.log(1 / 9)  # that nobody has said that blanks may mean the default
-MOSTLY, HARDLY = (
-    (19.0, 1.0),
-    (1.0, 99.0),
-)  # parameters of the prior of w: blanks mean the default mostly, or hardly ever
+MOSTLY, HARDLY = (19.0, 1.0), (1.0, 99.0)  # of the prior of w: blanks mean the default mostly, or hardly ever
 
 
 @dataclass(frozen=True)

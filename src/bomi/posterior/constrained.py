@@ -65,16 +65,9 @@ class Constrained:
         for c in np.flatnonzero(polytope.fixed & kept):
             # The gap of which least is known otherwise: neither asked nor discrete, and not a pivot already.
             mine = [s for s, j in enumerate(places) if polytope.A[c, j] and s not in {p for _, p in pivots}]
+            known_by = {s: (bool(polytope.discrete[places[s]]), not priors.asked[r, slots[s]].isnan()) for s in mine}
             if mine:
-                pivots.append(
-                    (
-                        int(c),
-                        min(
-                            mine,
-                            key=lambda s: (bool(polytope.discrete[places[s]]), not priors.asked[r, slots[s]].isnan()),
-                        ),
-                    )
-                )
+                pivots.append((int(c), min(mine, key=known_by.__getitem__)))
         return _Row(r, slots, places, pivots, known, kept)
 
     def free_pivots(self, priors: GapPriors) -> GapPriors:
