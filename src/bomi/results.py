@@ -25,6 +25,7 @@ FEWEST = 8  # rows by which a model can be judged
 CHANCE = (0.33, 2.6)  # the share that a model seems to explain of pure noise: at most, and over the root of the rows
 NAMED = 3  # outcomes that cannot be believed
 NARROW = 0.7  # share of rows within their 90 % intervals: with fewer, the intervals are too narrow
+WIDTH = 1.645  # standard deviations, to either side, of an interval that holds 90 %
 
 
 class Prediction(NamedTuple):

@@ -10,13 +10,13 @@ from bomi.analysis.drawing import BLUE, ORANGE, SKY, SOFT, WIDE, grid, heading, 
 from bomi.answers.offsets import NEW
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
+from bomi.results import WIDTH
 from bomi.space.units import with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 30  # groups that have a name below them
-INTERVAL = 1.645  # standard deviations to either side: 90 %
 
 
 @styled
@@ -47,10 +47,8 @@ def conditions(optimizer: Optimizer, outcome: str | None = None) -> Figure:
 
 def _groups(axes: Any, lines: Any, spread: float) -> None:
     at = np.arange(len(lines))
-    axes.axhspan(-INTERVAL * spread, INTERVAL * spread, color=SKY, alpha=0.18, linewidth=0)
-    axes.errorbar(
-        at, lines["offset"], INTERVAL * lines["sd"], fmt="o", color=BLUE, markersize=5, elinewidth=1.2, zorder=3
-    )
+    axes.axhspan(-WIDTH * spread, WIDTH * spread, color=SKY, alpha=0.18, linewidth=0)
+    axes.errorbar(at, lines["offset"], WIDTH * lines["sd"], fmt="o", color=BLUE, markersize=5, elinewidth=1.2, zorder=3)
     labels = [str(label) for label in lines["group"]]
     if len(labels) <= MOST:
         axes.set_xticks(at, labels)
@@ -63,7 +61,7 @@ def _groups(axes: Any, lines: Any, spread: float) -> None:
 def _drift(axes: Any, lines: Any) -> None:
     words = isinstance(lines["time"].iloc[0], str)
     x = np.arange(len(lines)) if words else lines["time"].to_numpy()
-    low, high = (lines["change"] + side * INTERVAL * lines["sd"] for side in (-1, 1))
+    low, high = (lines["change"] + side * WIDTH * lines["sd"] for side in (-1, 1))
     axes.fill_between(x, low, high, color=ORANGE, alpha=0.3, linewidth=0)
     axes.plot(x, lines["change"], color=ORANGE, linewidth=1.8)
     if words:

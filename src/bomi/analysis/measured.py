@@ -21,7 +21,7 @@ from bomi.analysis.drawing import (
 )
 from bomi.errors import BomiError
 from bomi.optimizer import Optimizer
-from bomi.results import Prediction
+from bomi.results import WIDTH, Prediction
 from bomi.space import Categorical, Ordinal
 from bomi.space.cells import Known, text
 from bomi.space.units import with_unit
@@ -134,7 +134,7 @@ def figure(optimizer: Optimizer, found: Moved) -> Figure:
     mark = {"marker": "o", "markersize": 4, "linestyle": "none" if words else "-"}
     mean, sd = table["expected"].to_numpy(dtype=float), table["sd"].to_numpy(dtype=float)
     axes = panels[0]
-    axes.errorbar(x, mean, 1.645 * sd, color=BLUE, alpha=0.35, linewidth=0, elinewidth=1.2)
+    axes.errorbar(x, mean, WIDTH * sd, color=BLUE, alpha=0.35, linewidth=0, elinewidth=1.2)
     axes.plot(x, mean, color=BLUE, label="best setting for each value", **mark)
     axes.plot(x, table["always"], color=ORANGE, label="one setting for all", **mark)
     axes.set(ylabel=with_unit(found.outcome, found.unit))

@@ -25,9 +25,7 @@ from bomi.impute.completed import Explained
 from bomi.impute.table import LARGE
 from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit, draw_seed
-from bomi.results import Validation
-
-WIDTH = 1.645  # standard deviations, to either side, of an interval that holds 90 %
+from bomi.results import WIDTH, Validation
 
 
 def validated(known: Knowledge, j: int) -> Validation:

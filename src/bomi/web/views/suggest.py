@@ -14,7 +14,7 @@ from bomi.campaign.run_sheet import run_sheet
 from bomi.data.objectives import Objective
 from bomi.data.observations import Row
 from bomi.errors import BomiError
-from bomi.results import Prediction, by_name
+from bomi.results import WIDTH, Prediction, by_name
 from bomi.web import theme
 from bomi.web.desk import Asking, Suggested
 from bomi.web.views import View
@@ -224,7 +224,7 @@ class SuggestView(View):
             return
         measured = [row.outcomes[name] for row in experiments.rows if name in row.outcomes]
         least, most = objective.bounds
-        low, high = max(one.mean - 1.645 * one.sd, least), min(one.mean + 1.645 * one.sd, most)
+        low, high = max(one.mean - WIDTH * one.sd, least), min(one.mean + WIDTH * one.sd, most)
         start, end = min(*measured, low, mark), max(*measured, high, mark)
         width = (end - start) or 1.0
         what = "its limit" if objective.limited else "the best so far"
