@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from bomi.campaign.packing import UNWRITABLE, added_cells, packed
+from bomi.campaign.packing import check_formulas, check_text, not_empty, packed
 from bomi.errors import FileError
 from bomi.space.cells import number_text
 from bomi.space.typed import STRICT
@@ -52,23 +52,9 @@ class _Run:
         return self.match["inside"] or ""
 
 
-def append(
-    path: Path,
-    content: bytes,
-    sheet: str,
-    header: Sequence[str],
-    header_number: int,
-    last: int,
-    missing: Sequence[str],
-    rows: Sequence[Mapping[str, str]],
-    percent: Collection[str] = (),
-) -> bytes:
-    """The workbook with more columns, named in the header's row, and with more rows below its row `last`.
-
-    A new cell looks like the one in the row above. Columns shown in percent are written as shares.
-    """
-    cells = added_cells(header, header_number, last, missing, rows, percent)
-    return _written(path, content, sheet, cells, above=last)
+def append(path: Path, content: bytes, sheet: str, cells: Mapping[int, Mapping[int, str]], above: int) -> bytes:
+    """The workbook with more cells, by row and place; those below the row `above` look like those in it."""
+    return _written(path, content, sheet, cells, above=above)
 
 
 def retype(
@@ -96,7 +82,13 @@ def _written(
     start, end = _extent(path, text, sheet)
     runs = list(_runs(_ROW, text[start:end]))
     by_number = {run.first + 1: run for run in runs}
-    _check_formulas(path, runs, cells, table)
+    own = set(table)
+    for run in runs:
+        numbers = own.intersection(range(run.first + 1, run.first + min(run.times, 1000) + 1))
+        formulas = (
+            [re.sub(r"^\w+:=", "", html.unescape(one)) for one in _FORMULA.findall(run.inside)] if numbers else []
+        )
+        check_formulas(path, numbers, formulas, cells)
     looks = _looks(runs, above)
     pieces, at, wanted = [], 0, dict(cells)
     for run in by_number.values():
@@ -131,22 +123,6 @@ def _runs(pattern: re.Pattern[str], text: str) -> Iterator[_Run]:
         times = _TIMES.search(found["head"])
         yield _Run(place, int(times[1]) if times else 1, found)
         place += int(times[1]) if times else 1
-
-
-def _check_formulas(
-    path: Path, runs: Sequence[_Run], cells: Mapping[int, Collection[int]], rows: Collection[int]
-) -> None:
-    """What a formula of the table may use stays: its result would be read as it was before."""
-    table = set(rows)
-    for run in runs:
-        numbers = table.intersection(range(run.first + 1, run.first + min(run.times, 1000) + 1))
-        texts = [re.sub(r"^\w+:=", "", html.unescape(one)) for one in _FORMULA.findall(run.inside)] if numbers else []
-        uses = [n for n in cells if n in numbers or any(re.search(rf":|[A-Z]\$?{n}(?!\d)", text) for text in texts)]
-        if texts and uses:
-            raise FileError(
-                f"{path.name}: row {min(numbers)} has a formula that may use row {uses[0]}; only a spreadsheet program "
-                "can compute it anew, so change it there"
-            )
 
 
 def _looks(runs: Sequence[_Run], above: int | None) -> dict[int, str]:
@@ -196,17 +172,13 @@ def _anew(path: Path, number: int, run: _Run, text: str, look: str, *, fresh: bo
     if run.match["kind"] != "table-cell" or _SPANNED.search(head):
         raise FileError(f"{path.name}: row {number} has a merged cell there; change it in your spreadsheet program")
     if fresh and ("office:value-type" in head or "table:formula" in head or "<text:p" in run.inside):
-        raise FileError(
-            f"{path.name}: row {number} is not empty, so no experiment can be added below the last one; "
-            "leave blank rows between the table and what stands under it"
-        )
+        raise not_empty(path, number)
     return _cell(head if "table:style-name" in head or not look else look, text, note[0] if note else "")
 
 
 def _cell(look: str, text: str, note: str = "") -> str:
     """A cell that looks like another: a number where the text is written as one, else a text."""
-    if wrong := UNWRITABLE.search(text):
-        raise FileError(f"a workbook cannot hold the character {wrong[0]!r} of the cell {text!r}")
+    check_text(text)
     style = found[0] if (found := _STYLE.search(look)) else ""
     if not text:
         return f"<table:table-cell{style}>{note}</table:table-cell>" if note else f"<table:table-cell{style}/>"

@@ -18,7 +18,7 @@ from bomi.campaign import delimited, ods, storage, xlsx
 from bomi.campaign.delimited import NAMES
 from bomi.campaign.layout import Layout, lay_out
 from bomi.campaign.marks import Numeral
-from bomi.campaign.packing import share
+from bomi.campaign.packing import added_cells, share
 from bomi.campaign.workbook import READERS, Drawn, read_workbook
 from bomi.errors import CellError, FileError
 from bomi.space import typed
@@ -38,9 +38,8 @@ class _Writer(Protocol):
     """What writes to workbooks of one kind."""
 
     def append(
-        self, path: Path, content: bytes, sheet: str, header: Sequence[str], header_number: int, last: int,
-        missing: Sequence[str], rows: Sequence[Mapping[str, str]], percent: Collection[str] = (), /,
-    ) -> bytes: ...  # fmt: skip
+        self, path: Path, content: bytes, sheet: str, cells: Mapping[int, Mapping[int, str]], above: int, /
+    ) -> bytes: ...
 
     def retype(
         self, path: Path, content: bytes, sheet: str, cells: Mapping[int, Mapping[int, str]], rows: Collection[int], /
@@ -148,9 +147,8 @@ class Sheet:
             for text in (*missing, *(text for row in rows for text in row.values())):
                 _check_formula(text)
             percent = self._shown_in_percent({name for row in rows for name in row}, last)
-            return self._writer("to have rows added").append(
-                self.path, self.book, self.name, self.header, self.header_number, last, missing, rows, percent
-            )
+            cells = added_cells(self.header, self.header_number, last, missing, rows, percent)
+            return self._writer("to have rows added").append(self.path, self.book, self.name, cells, last)
         lines = list(self._lines("to have rows added"))
         newline = next((_end(lines[end - 1]) for end in reversed(self.ends) if _end(lines[end - 1])), "\n")
         header = (*self.header, *missing)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-from bomi.campaign.packing import UNWRITABLE, added_cells, packed
+from bomi.campaign.packing import check_formulas, check_text, not_empty, packed
 from bomi.errors import FileError
 from bomi.space.cells import number_text
 from bomi.space.typed import STRICT
@@ -33,24 +33,10 @@ _CALCULATION = re.compile(r"<calcPr\b(?![^>]*fullCalcOnLoad)")
 _DIMENSION = re.compile(r'(<dimension ref=")([A-Z]+\d+)(?::([A-Z]+)(\d+))?(")')
 
 
-def append(
-    path: Path,
-    content: bytes,
-    sheet: str,
-    header: Sequence[str],
-    header_number: int,
-    last: int,
-    missing: Sequence[str],
-    rows: Sequence[Mapping[str, str]],
-    percent: Collection[str] = (),
-) -> bytes:
-    """The workbook with more columns, named in the header's row, and with more rows below its row `last`.
-
-    A new cell looks like the one in the row above. Columns shown in percent are written as shares.
-    """
+def append(path: Path, content: bytes, sheet: str, cells: Mapping[int, Mapping[int, str]], above: int) -> bytes:
+    """The workbook with more cells, by row and place; those below the row `above` look like those in it."""
     part, text = _opened(content, sheet)
-    cells = added_cells(header, header_number, last, missing, rows, percent)
-    return packed(content, {part: _with_cells(path, text, cells, last).encode()})
+    return packed(content, {part: _with_cells(path, text, cells, above).encode()})
 
 
 def retype(
@@ -65,7 +51,9 @@ def retype(
     found = {int(n[1]): row for row in _ROW.finditer(data[0] if data else "") if (n := _NUMBER.search(row[1]))}
     if data is None or not found.keys() >= cells.keys():
         raise FileError(f"{path.name} is written in a way that cells cannot be changed in; save it as CSV")
-    _check_formulas(path, found, cells, rows)
+    for number in rows:
+        formulas = [one["text"] or "" for one in _FORMULA.finditer(found[number][0])] if number in found else []
+        check_formulas(path, [number], formulas, cells)
     for left, top, right, bottom in _MERGED.findall(text):
         for number in range(int(top), int(bottom) + 1):
             for place in cells.get(number, ()):
@@ -87,20 +75,6 @@ def retype(
         book = archive.read("xl/workbook.xml").decode("utf-8")
     anew = _CALCULATION.sub('<calcPr fullCalcOnLoad="1"', book)  # formulas elsewhere, once a spreadsheet opens it
     return packed(content, {part: changed.encode(), "xl/workbook.xml": anew.encode()})
-
-
-def _check_formulas(
-    path: Path, found: Mapping[int, re.Match[str]], cells: Mapping[int, Collection[int]], rows: Collection[int]
-) -> None:
-    """What a formula of the table may use stays: its result would be read as it was before."""
-    for number in rows:
-        texts = [one["text"] or "" for one in _FORMULA.finditer(found[number][0])] if number in found else []
-        uses = [n for n in cells if n == number or any(re.search(rf":|[A-Z]\$?{n}(?!\d)", text) for text in texts)]
-        if texts and uses:
-            raise FileError(
-                f"{path.name}: row {number} has a formula that may use row {uses[0]}; only a spreadsheet program can "
-                "compute it anew, so change it there"
-            )
 
 
 def _opened(content: bytes, sheet: str) -> tuple[str, str]:
@@ -155,10 +129,7 @@ def _merged(path: Path, number: int, old: re.Match[str], made: Mapping[int, str]
         held[j] = cell[0]
         full = re.search(r"<(?:v|f|is)\b", cell["inside"] or "")
         if full and j in made and not over:
-            raise FileError(
-                f"{path.name}: row {number} is not empty, so no experiment can be added below the last one; "
-                "leave blank rows between the table and what stands under it"
-            )
+            raise not_empty(path, number)
         style = _STYLE.search(cell["attributes"])
         if j in made and style:
             made = {**made, j: _STYLE.sub("", made[j]).replace("<c ", f"<c {style[0]} ")}
@@ -181,8 +152,7 @@ def _cell(number: int, place: int, text: str, styles: Mapping[int, str]) -> str:
     head = f'<c r="{_letters(place)}{number}"' + (f" {styles[place]}" if place in styles else "")
     if not text:
         return f"{head}/>"
-    if wrong := UNWRITABLE.search(text):
-        raise FileError(f"a workbook cannot hold the character {wrong[0]!r} of the cell {text!r}")
+    check_text(text)
     if STRICT.plain.fullmatch(text) and number_text(float(text)) == text:
         return f"{head}><v>{text}</v></c>"
     return f'{head} t="inlineStr"><is><t xml:space="preserve">{escape(text)}</t></is></c>'
