@@ -119,7 +119,7 @@ def test_the_ucb_of_a_method_is_the_formula(beta_alpha):
 def test_the_rise_is_over_each_world_s_best_mean():
     model, points = model_of(3), torch.rand(5, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     means, best = model.fitted().topk(4)
-    mean, own, others = model.lessons(points, model.inputs.take_along_dim(best.unsqueeze(-1), 1))
+    mean, own, others = model.lessons(model.inputs.take_along_dim(best.unsqueeze(-1), 1))(points)
     expected = acquisition.log_mean(acquisition.log_rise(mean, own, means, others))
     torch.testing.assert_close(ExpectedImprovement().score(outlook(model), t=1, parameters=2)(points), expected)
 

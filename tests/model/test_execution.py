@@ -198,6 +198,21 @@ def test_worlds_differ_in_what_they_say_of_a_gap():
     assert done[1] < done[0] - 0.05
 
 
+def test_what_is_left_out_as_unlikely_makes_no_jump(monkeypatch):
+    """A search would stop where a place begins to be remembered."""
+    space = Space({"x": (0, 1), "y": (0, 1)})
+    asked = np.concatenate([np.random.default_rng(1).random((30, 2)) * 0.6, np.full((3, 2), 0.8)])
+    execution = learned(asked, np.concatenate([asked[:30], np.full((3, 2), 0.5)]), space)
+
+    def expected():
+        each = [branches(execution, [[x, 0.8]]) for x in np.linspace(0.2, 0.8, 200)]
+        return np.array([(chance * places[..., 0]).sum(1).mean() for chance, places in each])
+
+    few = expected()
+    monkeypatch.setattr("bomi.model.execution.NEGLIGIBLE", 0.0)
+    assert few == pytest.approx(expected(), abs=1e-5)
+
+
 def test_gradients_are_those_of_differences():
     rng = np.random.default_rng(5)
     asked = rng.random((30, 2))

@@ -88,7 +88,7 @@ def test_acquisitions_know_the_chance_to_succeed():
     ((mean, sd),) = outlook.moments(outlook.places(POINTS))
     log_chance = outlook.success.log_chance(POINTS)
     penalty = acquisition.infeasibility_penalty(log_chance.exp().mean(0))
-    _, own, others = outlook.models[0].lessons(POINTS, outlook.rows)
+    _, own, others = outlook.models[0].lessons(outlook.rows)(POINTS)
     gain = acquisition.log_rise(mean, own, outlook.tried[..., 0], others)
     expected = torch.logsumexp(gain + log_chance, 0) - math.log(2) + penalty
     torch.testing.assert_close(ExpectedImprovement().score(outlook, t=1, parameters=1)(POINTS), expected)
@@ -172,9 +172,8 @@ def test_the_improvement_of_a_request_is_that_of_the_average_outcome_over_what_i
     outlook = outlook_of()
     straying = replace(outlook, execution=Overshoots())
     found = ExpectedImprovement().score(straying, t=1, parameters=1)(POINTS)
-    lessons = [
-        outlook.models[0].lessons(at, outlook.rows) for at in (POINTS, torch.stack([POINTS + 0.1, POINTS + 0.2]))
-    ]
+    taught = outlook.models[0].lessons(outlook.rows)
+    lessons = [taught(at) for at in (POINTS, torch.stack([POINTS + 0.1, POINTS + 0.2]))]
     mean, own, others = ((one + other) / 2 for one, other in zip(*lessons, strict=True))
     gain = acquisition.log_rise(mean, own, outlook.tried[..., 0], others)
     torch.testing.assert_close(found, torch.logsumexp(gain, 0) - math.log(2))

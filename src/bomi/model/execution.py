@@ -34,7 +34,7 @@ Flags: TypeAlias = NDArray[np.bool_]
 EXACT = 0.01  # of the range: what is done this near to what was asked counts as asked
 NODES = 17  # asked values at which the errors of a parameter are tabulated
 RECALLED = 12  # places that requests like one have led to
-NEGLIGIBLE = 1e-3  # a chance
+NEGLIGIBLE = 1e-6  # a chance: a search would stop where a larger one is left out all at once
 LATEST = 256  # rows that are learned from: equipment ages
 
 
@@ -158,10 +158,11 @@ class Execution:
         total = alike.sum(-1) + self.faith
         astray = torch.where(strayed.any(-1).unsqueeze(1), alike, 0.0)  # (Q, m, n)
         share = (alike.sum(-1) / total).expand(len(done), -1)
-        if not bool((astray > NEGLIGIBLE * self.faith).any()):  # nothing, most of the time
+        elsewhere = astray.sum(-1) / total
+        if not bool((elsewhere > NEGLIGIBLE).any()):  # nothing, most of the time
             return share, points.new_zeros(len(done), 0, len(points)), points.new_zeros(len(done), 0, *points.shape)
         top, row = astray.topk(min(self.recalled, len(asked)), -1)  # (Q, m, R)
-        likely = astray.sum(-1, keepdim=True) / total[:, None] * top / top.sum(-1, keepdim=True).clamp_min(1e-300)
+        likely = elsewhere.unsqueeze(-1) * top / top.sum(-1, keepdim=True).clamp_min(1e-300)
         world = torch.arange(len(done))[:, None, None]
         parts = []
         each = zip(self.space.parameters.values(), self.space.columns, strict=True)

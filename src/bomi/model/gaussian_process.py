@@ -84,12 +84,13 @@ class GaussianProcess(Model):
         mean, variance = self._in_parts(lambda points: self._moments(points)[:2], points)
         return mean, variance
 
-    def lessons(self, points: Tensor, places: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def lessons(self, places: Tensor) -> Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]:
         """What an outcome at a point would teach, noise included: the mean there, and by how much that and the means at
         some places would move for each standard deviation of the outcome.
 
         With s^2 the variance of f at x and t^2 the noise, that is s^2 / sqrt(s^2 + t^2) at the point itself, and
-        cov(f(a), f(x)) / sqrt(s^2 + t^2) at a place a.  (m, d) or (Q, m, d), (Q, k, d) -> (Q, m), (Q, m), (Q, k, m)
+        cov(f(a), f(x)) / sqrt(s^2 + t^2) at a place a.  (Q, k, d) -> of points (m, d) or (Q, m, d): (Q, m), (Q, m),
+        (Q, k, m)
         """
         a = self._place(places)
         with torch.no_grad():
@@ -101,8 +102,11 @@ class GaussianProcess(Model):
             size = (variance + self.noise.exp()[:, None]).sqrt()
             return mean, variance / size, (k - whitened.mT @ half) / size.unsqueeze(1)
 
-        mean, own, others = self._in_parts(compute, points)
-        return mean, own, others
+        def of(points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            mean, own, others = self._in_parts(compute, points)
+            return mean, own, others
+
+        return of
 
     def _in_parts(self, compute: Callable[[Tensor], tuple[Tensor, ...]], points: Tensor) -> tuple[Tensor, ...]:
         """What is computed of so many points at a time that it stays small, where the points are."""

@@ -110,8 +110,10 @@ class ExpectedImprovement:
 def _log_rise(model: GaussianProcess, expected: Tensor, rows: Tensor) -> Callable[[Places], Tensor]:
     """log of the expected rise of the best mean, over the rows and the point.  (Q, k), (Q, k, d)"""
 
+    lessons = model.lessons(rows)
+
     def log_rise(places: Places) -> Tensor:
-        mean, own, others = model.lessons(places.flat, rows)
+        mean, own, others = lessons(places.flat)
         return acquisition.log_rise(places.mean(mean), places.mean(own), expected, places.mean(others))
 
     return log_rise
