@@ -14,7 +14,6 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from scipy.special import ndtr
 
 from bomi.impute.completed import Completed
 from bomi.impute.table import Table
@@ -155,7 +154,7 @@ def _surprise(asked: Array, errors: Array, width: float) -> Array:
 def _quantiles(values: Array, shares: Array, smooth: float, levels: Array) -> Array:
     """Quantiles of a sum of bells around values.  (s,), (s,) -> (L,)"""
     grid = np.linspace(values.min() - 3 * smooth, values.max() + 3 * smooth, 65)
-    below = ndtr((grid[:, None] - values) / smooth) @ shares
+    below = torch.special.ndtr(torch.from_numpy((grid[:, None] - values) / smooth)).numpy() @ shares
     found: Array = np.interp(levels, below, grid)
     return found
 
@@ -198,35 +197,42 @@ def _memory(space: Space, pairs: AskedDone) -> tuple[Array, float]:
     columns = zip(asked.numpy().T, errors.T, strict=True)
     alike_says = np.stack([_from_others(a, e, _width(a, e)) for a, e in columns], -1)  # (n, p)
 
-    def likeness(lengths: Array) -> Array:
-        alike: Array = np.exp(-0.5 * np.tensordot(lengths**-2.0, far, 1))
+    def squares(lengths: Array) -> Array:
+        """How far apart requests are, in lengths."""
+        return np.tensordot(lengths**-2.0, far, 1)
+
+    def likeness(squares: Array) -> Array:
+        alike: Array = np.exp(-0.5 * squares)
         np.fill_diagonal(alike, 0.0)
         return alike
 
-    def missed_by_row(lengths: Array, faith: float) -> Array:
-        alike = likeness(lengths)
+    def missed_by_row(squares: Array, faith: float) -> Array:
+        alike = likeness(squares)
         recalled = alike @ places - (alike @ strayed) * asked.numpy()  # how far they are from what is asked now
         expected = (recalled + faith * alike_says) / (alike.sum(-1, keepdims=True) + faith)
-        squares: Array = ((expected - errors) ** 2).sum(-1)
-        return squares
+        missed: Array = ((expected - errors) ** 2).sum(-1)
+        return missed
 
-    def missed(lengths: Array, faith: float) -> float:
-        return float(missed_by_row(lengths, faith).sum())
+    def missed(squares: Array, faith: float) -> float:
+        return float(missed_by_row(squares, faith).sum())
 
     alike_in = [np.where(free, one, math.inf) for one in LENGTHS]
-    lengths, faith = min(alike_in, key=lambda one: missed(one, FAITH[0])), FAITH[0]
+    lengths, faith = min(alike_in, key=lambda one: missed(squares(one), FAITH[0])).copy(), FAITH[0]
     for _ in range(2):
         for j in np.flatnonzero(free):
-            tried = [np.where(np.arange(p) == j, one, lengths) for one in LENGTHS]
-            lengths = min(tried, key=lambda one: missed(one, faith))
-        faith = min(FAITH, key=lambda one: missed(lengths, one))
+            lengths[j] = math.inf
+            rest, own = squares(lengths), far[j]
+            lengths[j] = min(LENGTHS, key=lambda one: missed(rest + own / one**2, faith))
+        whole_squares = squares(lengths)
+        faith = min(FAITH, key=lambda one: missed(whole_squares, one))
     least = min(GAIN, math.exp(-4 * (p + 1) / max(len(errors), 1)))  # each choice costs twice what it does by Akaike
-    if missed(lengths, faith) < least * ((alike_says - errors) ** 2).sum():
+    if missed(squares(lengths), faith) < least * ((alike_says - errors) ** 2).sum():
         return lengths, faith
-    again = likeness(alike_in[0]).sum(-1) > 0.5  # only requests that were made more than once tell
+    nearest = squares(alike_in[0])
+    again = likeness(nearest).sum(-1) > 0.5  # only requests that were made more than once tell
     if not again.any():
         return close, FAITH[0]
-    return close, _largest(FAITH, [missed_by_row(alike_in[0], one)[again] for one in FAITH])
+    return close, _largest(FAITH, [missed_by_row(nearest, one)[again] for one in FAITH])
 
 
 def _smoothed(space: Space, pairs: AskedDone, lengths: Array, rng: np.random.Generator) -> Array:

@@ -178,11 +178,13 @@ class Execution:
 
 def far_apart(space: Space, some: Tensor, others: Tensor, lengths: Array) -> Tensor:
     """Squared distances of requests, in lengths; of another category, a whole one.  (..., p), (n, p) -> (..., n)"""
-    words = torch.tensor([isinstance(p, Categorical) for p in space.parameters.values()])
-    apart = some - others
-    apart = torch.where(words, (apart.abs() > 0.5).to(apart), apart)
-    squares = (apart / torch.from_numpy(lengths)).square().nan_to_num(nan=1e6)  # what is unknown is like nothing
-    return torch.where(torch.from_numpy(np.isfinite(lengths)), squares, 0.0).sum(-1)
+    told = torch.from_numpy(np.isfinite(lengths))
+    words = torch.tensor([isinstance(p, Categorical) for p in space.parameters.values()])[told]
+    apart = some[..., told] - others[:, told]
+    if words.any():
+        apart = torch.where(words, (apart.abs() > 0.5).to(apart), apart)
+    squares = apart.div_(torch.from_numpy(lengths)[told]).square_()
+    return squares.nan_to_num_(nan=1e6).sum(-1)  # what is unknown is like nothing
 
 
 def measured(space: Space) -> Flags:

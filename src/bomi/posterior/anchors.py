@@ -17,10 +17,11 @@ from bomi.posterior.constrained import Constrained
 from bomi.posterior.moved import Moved
 from bomi.posterior.priors import GapPriors
 from bomi.posterior.sampler import CANDIDATES, gumbel, prior_of, snap, take
+from bomi.posterior.starts import JOINING
 from bomi.posterior.tied import follow
 
 MEMBERS = 5  # of a group that shares a gap, that are anchors
-MORE = 2  # times that they are drawn again, where it is learned what blanks mean
+MORE = 2  # times that they are drawn again, where all rows may say something else of blanks
 
 
 def choose_anchors(table: Table, rng: torch.Generator) -> Tensor:
@@ -87,10 +88,13 @@ def draw_given(
     if not own.any():
         return from_codes(table, worlds[:, rows])
     worlds[:, own] = _drawn(anchors, table, worlds, own, everything.select(own), rng)
-    if everything.blanks is not None and before is None:  # what blanks mean, all rows tell
-        for _ in range(MORE):
-            everything = everything.learn(take(worlds, everything), rng, own | told)
-            worlds[:, own] = _drawn(anchors, table, worlds, own, everything.select(own), rng)
+    blanks, judged = everything.blanks, int(told[everything.rows].sum()) >= JOINING
+    for _ in range(MORE if before is None and blanks is not None else 0):  # what blanks mean, all rows tell
+        everything, meant = everything.learn(take(worlds, everything), rng, own | told), blanks
+        blanks = everything.blanks
+        if judged and blanks and meant and blanks.mostly.equal(meant.mostly):  # the same as the anchors said
+            break
+        worlds[:, own] = _drawn(anchors, table, worlds, own, everything.select(own), rng)
     return from_codes(table, worlds[:, rows])
 
 

@@ -44,6 +44,11 @@ class Blanks:
     odds: Tensor  # (p,) log of how likely `mostly` is beforehand, against `hardly`
     weight: Tensor  # (Q, p) w
 
+    @property
+    def mostly(self) -> Tensor:
+        """Whether blanks of a column mean the default more often than not, in each world.  (Q, p) bool"""
+        return self.weight > 0.5
+
     def select(self, rows: Tensor) -> Blanks:
         """Those of some of the rows with gaps.  rows: (R,) bool"""
         return replace(self, parameter=self.parameter[rows], at=self.at[rows], own=self.own[rows], room=self.room[rows])

@@ -39,8 +39,9 @@ def distribution(nodes: Tensor, asked: Tensor) -> Tensor:
     """
     center, width, mass = (part.unsqueeze(-1) for part in _components(asked))
     nodes = nodes.unsqueeze(-2)
-    cut = torch.special.ndtr((nodes - center) / width) - torch.special.ndtr(-center / width)
-    return torch.cat([torch.where(mass > OUTSIDE, cut / mass, nodes), nodes], -2)
+    cut = (nodes - center).div_(width)
+    torch.special.ndtr(cut, out=cut).sub_(torch.special.ndtr(-center / width)).div_(mass)
+    return torch.cat([torch.where(mass > OUTSIDE, cut, nodes), nodes], -2)
 
 
 def density(x: Tensor, asked: Tensor) -> Tensor:
