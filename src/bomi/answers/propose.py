@@ -15,6 +15,7 @@ from bomi.errors import SpaceError, SuggestionError
 from bomi.knowledge import Knowledge
 from bomi.learning import Fit, draw_seed
 from bomi.methods import Method
+from bomi.model.execution import Execution
 from bomi.results import Suggestion
 from bomi.search import candidates
 from bomi.search.choices import Choices
@@ -84,8 +85,11 @@ def _unasked(
     return next((other for other in others if other not in asked), setting)
 
 
-def next_points(known: Knowledge, count: int, choices: Choices) -> tuple[list[Tensor], str]:
-    """Where to experiment next, and a note if the method could not say."""
+def next_points(known: Knowledge, count: int, choices: Choices, *, exactly: bool = False) -> tuple[list[Tensor], str]:
+    """Where to experiment next, and a note if the method could not say.
+
+    exactly: as if everything were done as asked
+    """
     rows, acquisition, pending = len(known.observations.rows), known.method.acquisition, known.pending_places
     if choices.listed is not None and (free := len(choices.listed) - len(choices.taken(pending))) < count:
         raise SuggestionError(
@@ -101,7 +105,17 @@ def next_points(known: Knowledge, count: int, choices: Choices) -> tuple[list[Te
         logger.info(note)
         return points, note
     t = 1 + sum(bool(row.asked) for row in known.observations.rows)
-    points = promising(fit, acquisition, pending, count=count, t=t, first_seed=rows, seed=known.seed, choices=choices)
+    points = promising(
+        fit,
+        acquisition,
+        pending,
+        count=count,
+        t=t,
+        first_seed=rows,
+        seed=known.seed,
+        choices=choices,
+        execution=None if exactly else fit.planned,
+    )
     return points, ""
 
 
@@ -115,13 +129,14 @@ def promising(
     first_seed: int,
     seed: int,
     choices: Choices | None = None,
+    execution: Execution | None = None,
 ) -> list[Tensor]:
     """The points with the best score, the t-th and following suggestions.  pending: (m, d) -> count times (r,)
 
     Each is chosen given that those before it have been tried, and have given what each world expects of them.
     """
     choices, search = choices or Choices(fit.table.space), fit.method.search
-    outlook = fit.choosing(choices, pending, execution=fit.planned)
+    outlook = fit.choosing(choices, pending, execution=execution)
     starts, taken = choices.points(fit.good_rows), choices.taken(pending)
     shortlist: Tensor | None = None
     listed = choices.listed

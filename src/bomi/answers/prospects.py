@@ -6,7 +6,8 @@
 
 The gain of k experiments at chosen points is E max(max_i u(f(x_i)) - u*, 0). That of knowing something, a gap's value v
 or a second outcome of a row, is how much better the best choice among some good points becomes on average by knowing it
-(the value of information; Frazier, Powell and Dayanik 2009): E_v max_x E[u(f(x)) | v] - max_x E u(f(x)).
+(the value of information; Frazier, Powell and Dayanik 2009): E_v max_x E[u(f(x)) | v] - max_x E u(f(x)). What is chosen
+is taken to be done as asked.
 
 Several outcomes are put on one scale: what they fall short of the best of their rows, in per cent of the rows' spread.
 For a trade-off with weights w, the largest of which is 1, outcomes are as good as the worst: u_w(y) = min_j w_j u_j.
@@ -25,7 +26,7 @@ from torch import Tensor
 
 from bomi.answers.gaps import draws_of_gaps
 from bomi.answers.propose import next_points
-from bomi.answers.recommend import FEWEST_DRAWS, recommended, trade_offs
+from bomi.answers.recommend import FEWEST_DRAWS, NOMINAL, recommended, trade_offs
 from bomi.answers.validation import validated
 from bomi.data.objectives import Objective
 from bomi.impute.summary import fitted_by
@@ -128,8 +129,8 @@ def prospects_of(known: Knowledge) -> Prospects:
     fit, choices, seed = known.modelled(), Choices(known.space), known.seed_of_all_rows
     gaps = [] if fit.table.large else draws_of_gaps(known)
     scale = Scale(fit, known.wanted)
-    points, _ = next_points(known, max(HORIZONS), choices)
-    best = recommended(fit, trade_offs(len(known.wanted))[-1], seed=seed)
+    points, _ = next_points(known, max(HORIZONS), choices, exactly=True)
+    best = recommended(fit, trade_offs(len(known.wanted))[-1], NOMINAL, seed=seed)
     *places, best = torch.from_numpy(known.typical(choices.places(torch.stack([*points, best])).numpy()))
     gains = expected_gains(scale, places, seed)
     words = {name: not isinstance(p, Real | Integer) for name, p in fit.table.space.parameters.items()}

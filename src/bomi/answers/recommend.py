@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -77,9 +77,13 @@ def recommended(
     shortlist: Tensor | None = None,
     choices: Choices | None = None,
 ) -> Tensor:
-    """The point with the best expected outcome over all worlds; of several outcomes, for a trade-off.  (J,) -> (r,)"""
+    """The point with the best expected outcome over all worlds; of several outcomes, for a trade-off.  (J,) -> (r,)
+
+    Where equipment strays, it is sought by some of what may be done, and from there by all of it.
+    """
     choices = choices or Choices(fit.table.space)
-    outlook = fit.choosing(choices, execution=risk.done(fit))
+    execution = risk.done(fit)
+    outlook = fit.choosing(choices, execution=execution and fit.planned)
 
     def score_of(outlook: Outlook) -> Score:
         def score(points: Tensor) -> Tensor:
@@ -89,9 +93,10 @@ def recommended(
         return score
 
     per_world = [score_of(world) for world in outlook.worlds()]
+    whole = score_of(replace(outlook, execution=execution))
     if choices.listed is not None:
-        return candidates.best_listed(score_of(outlook), choices.listed, per_world=per_world)
-    return candidates.maximize(
+        return candidates.best_listed(whole, choices.listed, per_world=per_world)
+    found = candidates.maximize(
         score_of(outlook),
         choices.left,
         seed=seed,
@@ -99,13 +104,14 @@ def recommended(
         per_world=per_world,
         shortlist=shortlist,
     )
+    return found if execution is None else candidates.better(whole, choices.left, found)
 
 
 def shortlist_of(fit: Fit, weights: Tensor, choices: Choices, risk: Risk = EXPECTED, *, seed: int) -> Tensor | None:
     """Points that are good for one trade-off or another; None of a list.  (w, J) -> (s, r)"""
     if choices.listed is not None:
         return None
-    outlook = fit.choosing(choices, execution=risk.done(fit))
+    outlook = fit.choosing(choices, execution=risk.done(fit) and fit.planned)
 
     def score_of(outlook: Outlook) -> Score:
         def score(points: Tensor) -> Tensor:

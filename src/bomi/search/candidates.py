@@ -97,6 +97,12 @@ def maximize(
     return _best_free(score, space, torch.cat([optimized, shortlist]), torch.cat([tops, values]), seed, taken)
 
 
+def better(score: Score, space: Space, point: Tensor) -> Tensor:
+    """What local optimization reaches from a point that is the best by a score much like this one.  (d,) -> (d,)"""
+    found, values = optimize(score, space, point[None], None, EXACTLY)
+    return found[0] if bool(values[0] > evaluate(score, point[None])[0]) else point
+
+
 def best_listed(
     score: Score, listed: Tensor, taken: Tensor | None = None, *, per_world: Sequence[Score] = ()
 ) -> Tensor:
