@@ -10,7 +10,7 @@ import typer
 
 from bomi.cli.console import after, say, visible, working
 from bomi.cli.options import Candidates, Config, Format, Given, Risk, Seed, Shape, Table, read_given
-from bomi.cli.printing import flat, pairs, records_of, show, with_shares
+from bomi.cli.printing import flat, pairs, records_of, show, with_shares, without_empty
 from bomi.results import AnyPrediction, Suggestion, by_name, expected, missing, nested
 from bomi.space import cells
 from bomi.space.cells import Cell, Known
@@ -107,16 +107,11 @@ def gaps(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = F
         loaded = workflow.load(table, campaign, seed=seed)
         frame = workflow.gaps(loaded)
     records = records_of(frame)
-    judged = any(not missing(record["worth"]) for record in records)
-    if shape is Format.table and not judged:
-        records = [{name: value for name, value in record.items() if name != "worth"} for record in records]
-    shown = [with_shares(record) for record in records]
-    if shape is Format.table and not any(record["probabilities"] for record in shown):
-        shown = [{name: value for name, value in record.items() if name != "probabilities"} for record in shown]
-    show(shown, shape, records)
+    shown = with_shares(records, "probabilities")
+    show(without_empty(shown, ["worth", "probabilities"]) if shape is Format.table else shown, shape, records)
     if not records:
         say(f"{table} has no gap: every input is known")
-    elif not judged:
+    elif all(missing(record["worth"]) for record in records):
         say("the most uncertain first: this method does not say what a gap is worth")
     for sentence in workflow.blanks(loaded, frame):
         say(sentence)

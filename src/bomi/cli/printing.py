@@ -82,14 +82,21 @@ def _show_csv(records: Sequence[Mapping[str, Any]]) -> None:
     writer.writerows([cell(value) for value in record.values()] for record in records)
 
 
-def with_shares(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A gap with its probabilities as one text, the likeliest value first."""
-    shares = record["probabilities"] if isinstance(record["probabilities"], Mapping) else {}
-    likely = sorted((item for item in shares.items() if item[1] > 0), key=lambda item: -item[1])
-    return {
-        **record,
-        "probabilities": ", ".join(f"{cells.text(value)} {percent(share)}" for value, share in likely) or None,
-    }
+def with_shares(records: Sequence[Mapping[str, Any]], name: str) -> list[dict[str, Any]]:
+    """The records with a column of shares as texts, the largest first: "oil 60 %, air 40 %"."""
+    return [{**record, name: _shares(record[name])} for record in records]
+
+
+def _shares(each: object) -> str | None:
+    found = each.items() if isinstance(each, Mapping) else ()
+    largest = sorted((item for item in found if item[1] > 0), key=lambda item: -item[1])
+    return ", ".join(f"{cells.text(value)} {percent(share)}" for value, share in largest) or None
+
+
+def without_empty(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
+    """The records without those of the named columns that have nothing in any record."""
+    empty = {name for name in names if all(missing(record[name]) for record in records)}
+    return [{name: value for name, value in record.items() if name not in empty} for record in records]
 
 
 def _text(value: object) -> str:

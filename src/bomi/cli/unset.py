@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +9,8 @@ import typer
 
 from bomi.cli.console import say, working
 from bomi.cli.options import Config, Format, Seed, Shape, Table, figure_option
-from bomi.cli.printing import records_of, save_figure, show
+from bomi.cli.printing import records_of, save_figure, show, with_shares, without_empty
 from bomi.errors import BomiError
-from bomi.results import missing, percent
 
 
 def equipment(
@@ -32,29 +30,16 @@ def equipment(
         records = records_of(frame)
         if figure is not None:
             figure = save_figure(equipment_plot.equipment(loaded.optimizer), figure)
-    shown = [{**record, "instead": _swaps(record["instead"])} for record in records]
+    shown = with_shares(records, "instead")
     if shape is Format.table:
-        empty = {
-            name for name in ("above", "5 %", "50 %", "95 %", "instead") if all(missing(one[name]) for one in shown)
-        }
-        shown = [{name: value for name, value in record.items() if name not in empty} for record in shown]
-    show(shown, shape, [{**record, "instead": _document(record["instead"])} for record in records])
+        shown = without_empty(shown, ["above", "5 %", "50 %", "95 %", "instead"])
+    show(shown, shape, records)
     if not any(record["asked"] for record in records):
         say(f"{table} does not say what was asked: columns such as asked.{records[0]['parameter']} do")
     elif not any(record["strayed"] > 0 for record in records):
         say("as far as is known, everything was done as asked")
     if figure is not None:
         say(f"drew {figure}")
-
-
-def _document(swaps: object) -> Mapping[str, float] | None:
-    return swaps if isinstance(swaps, Mapping) else None
-
-
-def _swaps(swaps: object) -> str | None:
-    """Swapped categories as one text, the commonest first."""
-    each = _document(swaps) or {}
-    return ", ".join(f"{name} {percent(share)}" for name, share in each.items()) or None
 
 
 def groups(
@@ -82,11 +67,8 @@ def groups(
             figure = save_figure(conditions_plot.conditions(loaded.optimizer, outcome), figure)
     records, changes = records_of(offsets), records_of(drift)
     document = {"offsets": records, "drift": changes, "sentences": said}
-    show(
-        records or changes[:: max(len(changes) // 10, 1)] if shape is Format.table else records or changes,
-        shape,
-        document,
-    )
+    every = max(len(changes) // 10, 1) if shape is Format.table else 1
+    show(records or changes[::every], shape, document)
     for sentence in said:
         say(sentence)
     if figure is not None:
