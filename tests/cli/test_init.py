@@ -1,6 +1,12 @@
 """What `bomi init` asks on a terminal, and what it says without one."""
 
+import fcntl
 import json
+import os
+import pty
+import subprocess
+import sys
+import termios
 
 import pytest
 
@@ -75,7 +81,48 @@ def test_on_a_terminal_it_is_asked_what_is_wanted_where_the_name_does_not_tell(b
     assert "target = 52.5" in (tmp_path / "campaign.toml").read_text()
 
 
+def test_nothing_is_asked_where_a_campaign_is_there_already(bomi, tmp_path, answers):
+    (tmp_path / "lab.csv").write_text(TABLE)
+    (tmp_path / "campaign.toml").write_text("mine")
+    code, _, said = bomi("init", "lab.csv")
+    assert code == 2
+    assert "is there already" in said
+    assert (tmp_path / "campaign.toml").read_text() == "mine"
+
+
 def test_what_the_flag_says_is_not_asked(bomi, tmp_path, answers):
     (tmp_path / "lab.csv").write_text(DRYNESS)
     assert bomi("init", "lab.csv", "--objective", "dryness", "--minimize")[0] == 0
     assert answers == []
+
+
+def test_ctrl_c_at_a_later_question_leaves_nothing_half_done(tmp_path):
+    (tmp_path / "lab.csv").write_text(TABLE.replace("hardness", "dryness"))
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "bomi", "init", "lab.csv", "--objective", "dryness"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    os.close(theirs)
+    said = _until(ours, "which value is best?")
+    os.write(ours, b"less\n")
+    said += _until(ours, "which of them do you not set?")
+    os.write(ours, b"\x03")
+    assert process.wait(60) == 130
+    *_, last = (said + _until(ours, None)).strip().splitlines()
+    os.close(ours)
+    assert "stopped" in last
+    assert "Abort" not in last
+    assert [path.name for path in tmp_path.iterdir()] == ["lab.csv"]
+
+
+def _until(terminal, text):
+    """What a terminal shows until a text, or until it closes."""
+    shown = ""
+    while text is None or text not in shown:
+        try:
+            shown += os.read(terminal, 1000).decode(errors="replace")
+        except OSError:  # closed by the other side
+            break
+    return shown

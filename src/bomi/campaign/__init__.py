@@ -3,7 +3,7 @@
 from bomi.campaign.edits import Conflict, Edit, Removal, save_edits
 from bomi.campaign.experiments import Experiments, Library, Summary, read_experiments, read_library, summarize
 from bomi.campaign.faults import CampaignError, Fault
-from bomi.campaign.guess import guess, write_guess
+from bomi.campaign.guess import guess, place_for_guess, save_guess, write_guess
 from bomi.campaign.guessed import Guess
 from bomi.campaign.pending import Ledger, append, ledger, withdraw
 from bomi.campaign.sheet import Sheet, read_sheet
@@ -28,10 +28,12 @@ __all__ = [
     "campaign_path",
     "guess",
     "ledger",
+    "place_for_guess",
     "read_experiments",
     "read_library",
     "read_sheet",
     "save_edits",
+    "save_guess",
     "summarize",
     "take_snapshot",
     "withdraw",

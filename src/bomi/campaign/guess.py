@@ -141,14 +141,25 @@ def write_guess(
     force: bool = False,
 ) -> tuple[Path, Guess]:
     """Write the campaign guessed from a table, beside it unless another path is given; returns where, and what."""
-    path = table.parent / NAME if path is None else path
     with storage.uncollected():
         read = read_sheet(table, sheet=sheet)
         found = guess(read, objective=objective, goal=goal, parameters=parameters, decimal=decimal)
+    return save_guess(found, table, path, force=force), found
+
+
+def save_guess(found: Guess, table: Path, path: Path | None = None, *, force: bool = False) -> Path:
+    """Write a guessed campaign, beside its table unless another path is given; returns where."""
+    path = place_for_guess(table, path, force=force)
+    storage.replace_bytes(path, found.text().encode())
+    return path
+
+
+def place_for_guess(table: Path, path: Path | None = None, *, force: bool = False) -> Path:
+    """Where the campaign of a table is written; an error if there is one already."""
+    path = table.parent / NAME if path is None else path
     if path.exists() and not force:
         raise FileError(f"{path} is there already and was left as it is; --force writes a new one over it")
-    storage.replace_bytes(path, found.text().encode())
-    return path, found
+    return path
 
 
 def _conditions(sheet: Sheet, unused: Sequence[Column]) -> Conditions:

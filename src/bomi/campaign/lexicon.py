@@ -93,7 +93,7 @@ _MAXIMIZE = _pattern(
     r"adhérence|acceptabilité|^note ?$|",
     r"rendimiento|resistencia|dureza|pureza|conversión|selectividad|eficiencia|actividad|brillo|adherencia|",
     r"viabilidad|",
-    r"exactitud|aceptaci|aceptabilidad|puntaje|puntuaci|",
+    r"exactitud|aceptaci|aceita[çb]|aceptabilidad|puntaje|puntuaci|",
     r"\bresa\b|durezza|resistenza|purezza|conversione|selettività|efficienza|attività|brillantezza|lucentezza|gradimento|solidità|adesione|",
     r"aderenza|",
     r"punteggio|rendimento|dureza|resistência|pureza|conversão|seletividade|eficiência|atividade|aderência|^nota\b|",
@@ -155,7 +155,7 @@ _AGENT = _pattern(  # what is added to make something so, and is not how it beco
     r"剤|剂|제\b|(?:mittel|bildner|zusatz|träger|verbesserer)\b|\bagent|brillanteur|brightener|brillantante|abrillantador|"
     r"\badditi[vf]|\bimprover"
 )
-_TEMPERATURE = _pattern(r"\bt$|\btemp(?:erature?|\.)?$")
+_TEMPERATURE = _pattern(r"\bt$|temp(?:erature?|eratura?|ératures?|\.)?$")
 _WITHSTANDS = _pattern(  # what stands against something bad is good
     r"(?:corrosion|wear|abrasion|scratch|crack|heat|impact|fatigue|creep|stain|tear|oxidation|leak|frost|fire|flame|",
     r"water|",

@@ -35,7 +35,7 @@ from bomi.campaign.lexicon import (
 from bomi.campaign.marks import Numeral
 from bomi.campaign.mixtures import Mixture
 from bomi.campaign.sheet import Sheet
-from bomi.campaign.twofold import may_be_thousands, several_in_a_cell, zeros_count
+from bomi.campaign.twofold import may_be_thousands, ratios, several_in_a_cell, zeros_count
 from bomi.campaign.words import BALANCE, VERDICTS, likely_mistakes, merge_spellings, plain_words
 from bomi.data.objectives import ERROR
 from bomi.data.reading import PENDING_WORDS, says_failed
@@ -312,7 +312,7 @@ def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:
         return Column(name, role, constant, notes=tuple(notes), kept=not constant)
     if all(_WELL.fullmatch(value) for value in values) and len(values) > 0.8 * count:
         return Column(name, UNUSED, "wells", kept=True)
-    look = "" if is_ratio(name) else several_in_a_cell(values)
+    look = ratios(values) or ("" if is_ratio(name) else several_in_a_cell(values))
     if len(values) > FEW_VALUES or len(values) > 0.75 * count or max(map(len, values)) > 60:
         different = "every cell differs" if len(values) == count else f"{len(values)} different words in {count} cells"
         above = "; if a blank means the same as above, fill it in" if blanks and len(blanks) >= count else ""
@@ -385,6 +385,8 @@ def _spread_of(name: str, sheet: Sheet) -> str:
     others = list(sheet.columns)
     if not (said := match["of"] or match["to"]):  # sd, right of what it is the spread of
         left = others[others.index(name) - 1] if others.index(name) else ""
+        if (unit := in_header(name)) not in ("", "%") and not units.same(unit, in_header(left)):
+            return ""  # what scatters light has a unit of its own
         return left if not is_setting(left) or is_size(left) else ""
     stem = _stem(re.sub(r"[\s._\-(\[]+$", "", said))
     begun = [other for other in others if other != name and _stem(other).startswith(stem)]

@@ -12,6 +12,7 @@ from bomi.space import cells
 from bomi.space.typed import read
 
 SOME = 100  # cells that are looked at
+RATIO = re.compile(r"1\s*:\s*\d+(?:[.,]\d+)?|\d+(?:[.,]\d+)?\s*:\s*1")  # to one
 ROUND = 50  # what is meant as 1500 is a multiple of it
 
 
@@ -31,6 +32,13 @@ def may_be_thousands(texts: Sequence[str], reader: Numbers) -> str:
         return ""
     whole = held[0].replace(mark, "")
     return f"has `{held[0]}`, read as {cells.number_text(int(whole) / 1000)}: write {whole} if that is meant"
+
+
+def ratios(values: Sequence[str]) -> str:
+    """What to look at where each value is a ratio to one: `6:1`, `1:100`."""
+    if not values or not all(map(RATIO.fullmatch, values[:SOME])):
+        return ""
+    return f"has ratios such as {values[0]!r}, taken as categories: numbers alone are used as numbers"
 
 
 def several_in_a_cell(values: Sequence[str]) -> str:

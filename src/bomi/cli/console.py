@@ -51,7 +51,7 @@ class Commands(TyperGroup):
             for line in str(error).splitlines():
                 say(line)
             raise typer.Exit(2) from None
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, typer.Abort):  # at a question, too
             stopped()
         except OSError as error:
             _give_up_output()

@@ -41,7 +41,9 @@ def init(
     shape: Shape = Format.table,
 ) -> None:  # fmt: skip
     """Write a campaign.toml guessed from your table, for you to edit."""
-    from bomi.campaign import write_guess
+    from bomi.campaign import guess as guess_from
+    from bomi.campaign import place_for_guess, read_sheet, save_guess
+    from bomi.campaign.storage import uncollected
 
     goal = "minimize" if minimize else None
     asked: dict[str, Any] = {
@@ -49,16 +51,18 @@ def init(
         "decimal": _mark(decimal),
     }
     names = [name.strip() for name in parameters.split(",")] if parameters else None
-    path, guess = _asking(
-        lambda said: write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=force, **said), asked
-    )
+    place_for_guess(table, campaign, force=force)  # before anything is asked
+    with working("reading the table"), uncollected():
+        read = read_sheet(table, sheet=sheet)
+    guess = _asking(lambda said: guess_from(read, goal=goal, parameters=names, **said), asked)
     if (guess.doubtful or guess.unsaid) and _on_terminal():
         said = asked["objective"] or dict.fromkeys(guess.campaign.outcomes)
         wanted = {**said, **{name: _wish(name) for name in guess.unsaid}}
         asked = {"objective": wanted, "decimal": guess.campaign.decimal}
         if guess.doubtful:
             names = _without_those_not_set(guess.doubt, list(guess.campaign.space.names))
-        path, guess = write_guess(table, campaign, goal=goal, parameters=names, sheet=sheet, force=True, **asked)
+        guess = guess_from(read, goal=goal, parameters=names, **asked)
+    path = save_guess(guess, table, campaign, force=force)  # once all is answered
     made = guess.campaign
     records: list[dict[str, Any]] = [
         {
@@ -124,10 +128,11 @@ def _without_those_not_set(doubt: str, names: list[str]) -> list[str]:
 def _asking(make: Callable[[dict[str, Any]], Any], said: dict[str, Any]) -> Any:
     """Make something; what it is unsure of is asked on a terminal, with the likeliest answer, and told elsewhere."""
     from bomi.campaign.outcome import UnsureError
+    from bomi.campaign.storage import uncollected
 
     while True:
         try:
-            with working("reading the table"):
+            with working("reading the table"), uncollected():
                 return make(said)
         except UnsureError as unsure:
             key = unsure.option.removeprefix("--")

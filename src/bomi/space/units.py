@@ -98,6 +98,7 @@ _KINDS: dict[str, dict[str, float]] = {
     "decibels": {"dB": 1.0},
     "rate of pump": {"gpm": 1.0},
 }  # fmt: skip
+SHORT = 4  # letters that a unit has less than
 CHARGE_RATE = "C-rate"  # charges or discharges an hour, of a battery
 _CURRENCIES = ("dollars", "euros", "pounds", "francs", "yen")
 _ZERO = {"K": 0.0, "°C": 273.15, "°F": 459.67 * 5 / 9}  # where each scale of temperature begins, in kelvin
@@ -251,6 +252,9 @@ def in_header(name: str) -> str:
         if _may_be_suffix(suffix["name"], suffix["unit"], unit):
             return normalized(suffix["unit"])
     if over and (unit := find(over["unit"])):  # T/°C has a unit, mm/s is one
+        *words, last = over["name"].split()
+        if words and len(last) < SHORT and last.isalpha() and last.islower():
+            return f"{last}/{normalized(over['unit'])}"  # resa q/ha
         if _COUNTED.search(over["name"]):
             return ""  # cells/mL is a unit itself
         if re.fullmatch(r"[A-Z]", over["unit"]):  # T/K has a unit; W/C and Pd/C are ratios
