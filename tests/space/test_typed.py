@@ -176,3 +176,8 @@ def test_conversion_there_and_back_is_none(unit, to):
 )
 def test_units_in_the_names_of_columns(name, unit):
     assert in_header(name) == unit
+
+
+@pytest.mark.parametrize(("text", "unit"), [("R$ 12.40", "R$"), ("12.40 zł", "zł"), ("kr 120", "kr"), ("€ 2.40", "€")])
+def test_money_is_read_with_its_currency(text, unit):
+    assert read(text).unit == unit

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import filterfalse
 
 from bomi.campaign.marks import Numeral
 from bomi.data.reading import PENDING_WORDS, says_failed
@@ -26,6 +27,7 @@ _OTHER = re.compile(r"[^0-9.+\-eE]")
 _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
 _LETTERED = re.compile(r"(\s*[+-]?\d[\d.,]*)\s?([a-e](?:,?\s?[a-e]){0,3})\s*")
 _OF_SCALE = re.compile(r"\s*\d+(?:[.,]\d+)?\s*(/(?:5|7|9|10|20|100))\s*")  # 7/10, of a score
+_UNIT_OF_WORDS = re.compile(r"\s?[^\W\d]+(?:[/. ][^\W\d]+){0,2}\.?")  # drops, lb/ac
 LAST = 20  # cells that tell whether people type the unit
 NEAR = 1.5  # numbers without a unit are in that of the others if they are no further off than this factor
 
@@ -197,7 +199,7 @@ def unit_in_cells(column: Digest, marks: Marks, *, several: bool = False) -> Uni
     scales = [_OF_SCALE.fullmatch(text) for text in texts if not cells.is_unknown(text)]
     if all(scales) and len(found_in := {match[1] for match in scales if match}) == 1:
         return UnitFound(found_in.pop())
-    if own := _own_unit([text for text in texts if not cells.is_unknown(text)], marks):
+    if own := _own_unit(texts, marks):
         return UnitFound(own)
     marked = lettered(column)
     for text, count in texts.items():
@@ -240,16 +242,18 @@ def unit_in_cells(column: Digest, marks: Marks, *, several: bool = False) -> Uni
     return UnitFound(best)
 
 
-def _own_unit(texts: Sequence[str], marks: Marks) -> str:
+def _own_unit(texts: Iterable[str], marks: Marks) -> str:
     """What stands apart behind every one of several numbers, and is no unit that is known: `5 drops`, `80 lb/ac`."""
-    found = [(match, text.strip()[match.end() :]) for text in texts if (match := marks.number.match(text.strip()))]
-    behind = {rest.strip() for _, rest in found}
-    if len(found) != len(texts) or len(behind) != 1 or len({match[0] for match, _ in found}) < 2:
-        return ""
-    unit = behind.pop()
-    apart = all(rest[0].isspace() for _, rest in found if rest) or "/" in unit
-    known = units.find(unit) is not None or not re.fullmatch(r"[^\W\d]+(?:[/. ][^\W\d]+){0,2}\.?", unit)
-    return "" if known or not apart else unit
+    unit, numbers = "", set()
+    for text in filterfalse(cells.is_unknown, texts):
+        first = marks.number.match(text.strip())
+        behind = text.strip()[first.end() :] if first else ""
+        apart = behind[:1].isspace() or "/" in behind or (len(behind) > 1 and behind.islower())
+        if not first or not apart or not _UNIT_OF_WORDS.fullmatch(behind) or behind.strip() != (unit or behind.strip()):
+            return ""
+        unit = behind.strip()
+        numbers.add(first[0])
+    return unit if len(numbers) > 1 and not units.find(unit) else ""
 
 
 def _size(value: float | Uncertain | Censored | None) -> float | None:

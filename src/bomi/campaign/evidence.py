@@ -54,6 +54,7 @@ _OF_TIME = re.compile(
     r"dec|spring|summer|autumn|winter)\.?(?: ?shift|schicht)?",
     re.IGNORECASE,
 )
+_POINT = re.compile(r"factorial|fact\.?|cube|corner|cent(?:er|re)(?: ?point)?|axial|star|face", re.IGNORECASE)
 _CAPITALS = re.compile(r"[A-ZÀ-Þ]{2}")
 _INITIALS = re.compile(r"[^\W\d_]\.? ?[^\W\d_]\.?|[A-ZÀ-Þ]\.? ?[A-ZÀ-Þ]\.? ?[A-ZÀ-Þ]\.?")
 _PERSON = re.compile(
@@ -129,7 +130,7 @@ def weigh(
         signs += [*_by_words(column, texts), _standing(column, others)]
     else:
         signs += [*_by_numbers(column, texts, others, outcome), _in_mixture(column, others)]
-    if behind and not is_setting(column.name):
+    if behind and not is_called_setting(column.name):
         signs.append(Sign(-3.0, "it stands right of what was measured"))
     return Evidence(column.kind, tuple(sign for sign in signs if sign.odds))
 
@@ -310,6 +311,7 @@ def _meaning(values: Sequence[str]) -> Sign:
         (_OF_TIME, "its values are times of the day, week or year"),
         (_PERSON, "its values look like people"),
         (_PLACE, "its values are places"),
+        (_POINT, "its values are the kinds of points of a design"),
         (_ROMAN, "its values are numbered, as blocks are"),
         (_CAPITALS, "its values look like initials"),
     ):

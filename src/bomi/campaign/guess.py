@@ -338,8 +338,8 @@ def _weighed(
         sheet.columns[c.name] for c in columns.values() if c.role == DATE or (c.role == UNUSED and is_label(c.name))
     ]
     order = [*columns.values()]
-    found = [place for place, c in enumerate(order) if c.role == MEASURED and c.kind == "number"]
-    behind = {c.name for c in order[min(found, default=len(order)) :]}
+    first = min(order.index(c) for c in order if c.role == OBJECTIVE or (c.role == MEASURED and c.kind == "number"))
+    behind = {c.name for c in order[first:]} if any(c in chosen for c in order[:first]) else set()
     return {
         c.name: weigh(c, sheet.columns[c.name], chosen, columns[outcome], days, behind=c.name in behind) for c in chosen
     }

@@ -132,7 +132,7 @@ def _is_units(row: Sequence[str]) -> bool:
     held = [text.strip() for text in row if text.strip()]
     if held and _UNITS_LABEL.fullmatch(held[0]):
         held = held[1:]
-    if any(map(is_numeric, held)):
+    if any(is_numeric(text) and not text.startswith("1/") for text in held):
         return False
     known = sum(units.find(text) is not None for text in held)
     fine = sum(units.find(text) is not None or units.is_none(text) or _in_brackets(text) for text in held)

@@ -69,7 +69,8 @@ OUT_NAME = _pattern(
 SPREAD_NAME = _pattern(
     r"(?P<of>.+?)[\s._-]*(?:sd|std|stdev|std\.? ?dev\.?|s\.d\.|sem|se|error|err|stabw|±|\+/-|unc\.?|uncertainty|σ)",
     r"|(?:sd|std|stdev|sem|error|err)[\s._-]+(?:of[\s._-]+)?(?P<to>.+)",
-    r"|(?:sd|s\.d\.|std\.? ?dev\.?|stdev|sem|±|\+/-|stabw\.?|streuung|écart[- ]type|desv\.? ?est\.?|dev\.? ?std\.?|cv|",
+    r"|(?:r?sd|s\.d\.|std\.? ?dev\.?|stdev|sem|±|\+/-|stabw\.?|streuung|écart[- ]type|desv\.? ?est\.?|dev\.? ?std\.?|",
+    r"cv|",
     r"desvio(?: padrão)?)(?:\s*[(\[].*)?",
 )
 _MAXIMIZE = _pattern(
@@ -78,7 +79,7 @@ _MAXIMIZE = _pattern(
     r"recovery|\buts\b|\bhv\b|\bhrc\b|\bhbw?\b|\bys\b|\brm\b|\brp\b|elongation|allongement|alargamiento|",
     r"allungamento|alongamento|wydłużenie|töjning|ductil|conducti[vb]|conducib|",
     r"leitfähig|vodivost|iletkenlik|przewodność|mobility|lifetime|",
-    r"capacit|kapazit|kapacit|capacid|pojemność|kapasite|\bpce\b|\bvoc\b|",
+    r"capacit|kapazit|kapacit|capacid|pojemność|kapasite|\bpce\b|\bvoc\b(?! (?:m?g|kg|ppm))|",
     r"\bjsc\b|\bff\b|\be ?e\b|growth rate|biomass|biomasa|viabilit|signal|\bsnr\b|\bgain\b|accuracy|score|quality|",
     r"adhesion|modulus|η|gloss|transmi|\bresolution\b|taste|sensory|acceptance|acceptab|liking|response|objective|",
     r"\bliked?\b|le gust|geschmeckt|gefallen|aimé|piaciut|gostou|",
@@ -125,7 +126,8 @@ _MINIMIZE = _pattern(
     r"drying loss|",
     r"(?:water|moisture) (?:absorption|uptake)|wasseraufnahme|absorption d eau|absorción de agua|",
     r"assorbimento d acqua|",
-    r"absorção de água|nasiąkliwość|non ?uniformity|\bfade\b|\bfading\b|\bhaze\b|yellowing|yellowness|breakage|",
+    r"absorção de água|nasiąkliwość|non ?uniformity|\bfade\b|\bfading\b|\bhaze\b|\bvocs? (?:m?g|kg|ppm)|",
+    r"yellowing|yellowness|breakage|",
     r"disease|",
     r"lesion|\bdamage|\bohm sq\b|crazing|delaminat|blister|sprick|\brisse?\b|fissur|grieta|cricch|pęknię|trhlin|",
     r"çatlak|裂纹|亀裂|",
@@ -176,7 +178,7 @@ _MEASURED = _pattern(
     r"fluores[cz]en|\bende? ?$|extinktion|\bod ?600\b|viscosit|viskosität|viscosidad|^(?:relative )?density|^dichte|",
     r"etch rate|ätzrate|dep(?:osition)? rate|removal rate|reaction rate|^growth$|knock ?down|luminescence|",
     r"粘度|^密度|相对密度|相対密度|점도|",
-    r"\brfu\b|shelf life|disintegration|dissolution|zerfallszeit|désagrégation|desintegración|disgregazione",
+    r"\brfu\b|shelf life|disintegration|dissolution|zerfallszeit|délitement|désagrégation|desintegración|disgregazione",
 )
 _SIGNAL = _pattern(r"\bod ?\d*\b|absorbance|extinktion|fluores[cz]en|luminescence|\brfu\b|\braw\b")
 _STRUCTURE = _pattern(r"(?:grain|crystallite) size|korngröße|taille des? grains?|tamaño de grano|dimensione del grano")
@@ -289,7 +291,7 @@ _THING = _pattern(  # what is one of several, and seldom an amount
     r"pigment|dye|binder|buffer|salt|reagent|precursor|surfactant|inhibitor|quench(?:ant)?|filament|orientation|source|"
     r"cation|anion|gas|carrier|glaze|body|type|kind|form|shape|route|tillage|irrigation|condition|config|optimizer|"
     r"activation|scheduler|model|antibody|enzyme|cell line|media|beans|origin|hops|malt|culture|starter|wood|"
-    r"fib(?:er|re)|weave|adhesive|antisolvent|target|diluent|plasticizer|crosslinker|hardener|initiator|"
+    r"fib(?:er|re)|weave|adhesive|membrane?|antisolvent|target|diluent|plasticizer|crosslinker|hardener|initiator|"
     r"lösungsmittel|katalysator|harz|zusatz|additiv|verfahren|programm|werkstoff|hefe|mehl|boden|sorte|legierung|"
     r"reagenz|säure|füllstoff|flockungsmittel|abschreckmittel|elektrolyt|substrat|vorbehandlung|bindemittel|weichmacher|"
     r"stahl|kultur|düngung|tensid|"
@@ -303,7 +305,7 @@ _THING = _pattern(  # what is one of several, and seldom an amount
     r"oplosmiddel|substraat|ras|zuursel|grond|lösningsmedel|bindemedel|bindemiddel|opløsningsmiddel|rozpouštědlo|ocel|kvasnice|"
     r"çeşit|çözücü|reçine|растворитель|катализатор|сорт|среда)"
     r"(?:$|[\s_.(:])",
-    r"|^cat\.?$|^(?:factor|faktor|facteur|fattore|fator)\b|(?:mittel|middel|medel|stoff|harz)\b|^lsm\b|溶媒|触媒|添加剤|冷却|品種|溶剂|催化剂|正极|负极|材料|添加剂|表面活性剂|电解液|용매|촉매|재료",
+    r"|^(?:products?|produkt|produit|producto|prodotto|produto)$|^cat\.?$|^(?:factor|faktor|facteur|fattore|fator)\b|(?:mittel|middel|medel|stoff|harz)\b|^lsm\b|溶媒|触媒|添加剤|冷却|品種|溶剂|催化剂|正极|负极|材料|添加剂|表面活性剂|电解液|용매|촉매|재료",
 )
 
 
@@ -370,7 +372,12 @@ def goal_of(name: str) -> str | None:
     plain = re.sub(r"[_\W\d]+", " ", name)  # HV1 and HV2 are hardnesses
     if _WITHSTANDS.search(plain) or _GOOD_KEPT.search(plain):
         return "maximize"
-    if (unit := units.find(units.in_header(name) or "-")) and unit.kind in ("temperature", "rotation", "gas flow"):
+    if (unit := units.find(units.in_header(name) or "-")) and unit.kind in (
+        "temperature",
+        "rotation",
+        "gas flow",
+        "viscosity",
+    ):
         return None  # T Härten (°C) is no hardness
     more = [match.span() for match in _MAXIMIZE.finditer(plain)]
     less = [match.span() for match in _MINIMIZE.finditer(plain)]

@@ -86,7 +86,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     words = [c for c in named if c.kind != "number" and len(c.blanks) < len(sheet.rows)]
     if any(is_found(c) for c in numeric):  # grades of something else can be no objective
         words = [c for c in words if c.kind != "category"]
-    if words and not any(c.failed for c in numeric):
+    if words and not any(c.failed or is_mean(c.name) for c in numeric):
         if len(named) == 1:
             raise FileError(
                 f"{sheet.path}: {named[0].name!r} seems to be the outcome, but is no column of numbers "

@@ -92,7 +92,7 @@ _LIMIT_TOLD = re.compile(  # < LOQ (0.05)
     r"[<≤]?\s*(?:LOD|LOQ|MDL|DL|LD|LQ|NWG|BG|BDL|RL)\.?\s*[(=:,]?\s*(?P<of>[<≤]?\s*\d[^()]*)\)?", re.IGNORECASE
 )
 _ARC = re.compile(r"([+-]?\d+) ?° ?([0-5]?\d) ?['′](?: ?([0-5]?\d) ?(?:″|'')?)?")  # 12°30'
-_CURRENCY = re.compile(r"(?:US)?[$€£¥]\s*")
+_CURRENCY = re.compile(r"(?:(?:US|R)?[$€£¥]|CHF|kr|zł|Kč)\s*")
 
 
 @dataclass(frozen=True)

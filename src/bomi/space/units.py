@@ -81,6 +81,10 @@ _KINDS: dict[str, dict[str, float]] = {
     "pounds": {"£|GBP": 1.0},
     "francs": {"CHF": 1.0},
     "yen": {"¥|JPY": 1.0},
+    "reais": {"R$|BRL": 1.0},
+    "crowns": {"kr|SEK|NOK|DKK": 1.0},
+    "koruny": {"Kč|CZK": 1.0},
+    "zloty": {"zł|PLN": 1.0},
     "multiples": {"×": 1.0},
     "counts": {"k": 1e3, "Mio|Mio.|Mill.|million|millions|Millionen|millón|millones": 1e6,
                "Mrd|Mrd.|Milliarden|milliard|milliards|billion|billions": 1e9},
@@ -100,7 +104,7 @@ _KINDS: dict[str, dict[str, float]] = {
 }  # fmt: skip
 SHORT = 4  # letters that a unit has less than
 CHARGE_RATE = "C-rate"  # charges or discharges an hour, of a battery
-_CURRENCIES = ("dollars", "euros", "pounds", "francs", "yen")
+_CURRENCIES = ("dollars", "euros", "pounds", "francs", "yen", "reais", "crowns", "koruny", "zloty")
 _ZERO = {"K": 0.0, "°C": 273.15, "°F": 459.67 * 5 / 9}  # where each scale of temperature begins, in kelvin
 _NO_UNIT = frozenset({"", "-", "–", "—", "a.u.", "au", "arb. u.", "dimensionless", "none", "n/a"})
 _SPELLING = str.maketrans({"μ": "µ", "º": "°", "˚": "°", "∘": "°", "\u00a0": " ", "\u202f": " ", "−": "-",
