@@ -121,7 +121,7 @@ _HEADER = (
 _COUNTED = re.compile(r"(?:cells|zellen|cellules|células|cfu|kbe|ufc|copies|particles|counts?|number)$", re.IGNORECASE)
 
 _STEMS = {  # what a column measures whose name ends in a short unit
-    "time": "time|zeit|dauer|duration|temps|durée|tiempo|hold|soak|age",
+    "time": "time|zeit|dauer|duration|temps|durée|tiempo|tempo|tijd|czas|süre|время|hold|soak|age|时间|時間|시간",
     "current": "current|strom|courant",
     "voltage": "volt|spannung|potential",
     "force": "force|kraft|load",
@@ -259,6 +259,8 @@ def in_header(name: str) -> str:
         *words, last = over["name"].split()
         if words and len(last) < SHORT and last.isalpha() and last.islower():
             return f"{last}/{normalized(over['unit'])}"  # resa q/ha
+        if unit.kind == "time" and len(over["name"]) > 1 and not re.search(_STEMS["time"], over["name"], re.I):
+            return ""  # turns/day is no number of days
         if _COUNTED.search(over["name"]):
             return ""  # cells/mL is a unit itself
         if re.fullmatch(r"[A-Z]", over["unit"]):  # T/K has a unit; W/C and Pd/C are ratios
