@@ -111,6 +111,20 @@ def test_noise_is_called_noise_and_signal_is_not(seed):
     assert told(slope, gaps=gaps, seed=seed).validation().trusted
 
 
+def test_what_the_days_explain_is_no_merit_of_the_inputs():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((32, 2)), columns=["a", "b"]).assign(day=np.repeat(list("pqrs"), 8))
+    days = frame["day"].map(dict(zip("pqrs", (0, 6, -5, 9), strict=True)))
+    found = {}
+    for name, by_inputs in (("noise", 0), ("signal", 4)):
+        optimizer = Optimizer({"a": (0, 1), "b": (0, 1)}, objective="y", groups=["day"], seed=0)
+        optimizer.tell(frame.assign(y=days + by_inputs * frame["a"] + rng.normal(0, 0.5, 32)))
+        found[name] = optimizer.validation()
+    assert found["noise"].explained > 0.9
+    assert not found["noise"].trusted
+    assert found["signal"].trusted
+
+
 def test_few_rows_cannot_show_anything():
     found = told(slope, count=3).validation()
     assert not found.trusted

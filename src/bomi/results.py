@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 FEWEST = 8  # rows by which a model can be judged
-CHANCE = (0.33, 2.6)  # the share that a model seems to explain of pure noise: at most, and over the root of the rows
+CHANCE = 0.05  # at most so likely must it be that noise alone is explained as well
 NAMED = 3  # outcomes that cannot be believed
 NARROW = 0.7  # share of rows within their 90 % intervals: with fewer, the intervals are too narrow
 WIDTH = 1.645  # standard deviations, to either side, of an interval that holds 90 %
@@ -323,6 +323,7 @@ class Validation:
     high: Array  # (n,) 95 %
     explained: float  # share of the variation, on the model's scale: 1 is all of it, 0 or less is none
     wrong: tuple[int, ...] = ()  # rows whose outcome cannot be believed: they do not count below
+    chance: float = 0.0  # how likely it is that noise alone is explained as well
 
     @property
     def error(self) -> float:
@@ -341,8 +342,7 @@ class Validation:
     @property
     def trusted(self) -> bool:
         """Whether the model has shown that it knows more than chance."""
-        count, (most, root) = int(self._counted.sum()), CHANCE
-        return count >= FEWEST and self.explained > min(most, root / math.sqrt(count))
+        return int(self._counted.sum()) >= FEWEST and self.chance <= CHANCE
 
     @property
     def sentence(self) -> str:

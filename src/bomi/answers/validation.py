@@ -20,12 +20,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bomi.answers.chance import no_better_than_mean, shuffled_as_good
 from bomi.data.objectives import Objective
 from bomi.impute.completed import Explained
 from bomi.impute.table import LARGE
 from bomi.knowledge import Knowledge
 from bomi.learning import AT_ONCE, Fit, draw_seed
-from bomi.results import WIDTH, Validation
+from bomi.results import FEWEST, WIDTH, Validation
 
 
 def validated(known: Knowledge, j: int) -> Validation:
@@ -39,7 +40,7 @@ def validated(known: Knowledge, j: int) -> Validation:
 def _validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) -> Validation:
     """The same, of the rows of the table, which have these numbers among all."""
     rows, targets, mean, sd = leave_one_out(fit, j)
-    wrong = fit.wrong[j, rows]
+    right = ~fit.wrong[j, rows]
     to_outcomes = fit.transforms[j].to_outcomes
     possible = fit.transforms[j].to_targets(torch.tensor(objective.signed_bounds, dtype=torch.float64))
     middle, *ends = (
@@ -54,9 +55,28 @@ def _validated(fit: Fit, j: int, objective: Objective, numbers: Sequence[int]) -
         middle,
         np.minimum(*ends),
         np.maximum(*ends),
-        share_explained(targets[~wrong], mean[~wrong].clamp(*possible)),
-        tuple(numbers[i] for i in rows[wrong].tolist()),
+        share_explained(targets[right], mean[right].clamp(*possible)),
+        tuple(numbers[i] for i in rows[~right].tolist()),
+        by_chance(fit, j, rows[right], targets[right], mean[right].clamp(*possible)),
     )
+
+
+def by_chance(fit: Fit, outcome: int, rows: Tensor, targets: Tensor, mean: Tensor) -> float:
+    """How likely it is that these rows are explained so well by chance: the less favourable of two tests.
+
+    What groups and time explain is no merit of the inputs: outcomes are shuffled as if all were made under the
+    conditions of the next experiment.  (n,) places in the table, (n,), (n,)
+    """
+    if len(rows) < FEWEST:
+        return 1.0
+    table, level = fit.table, targets
+    if fit.now is not None:
+        model, known = fit.models[outcome], ~torch.atleast_2d(fit.completed.targets)[outcome].isnan()
+        own = fit.completed.table_rows[known]
+        level = targets - (model.fitted() - model.fitted_now()).mean(0)[torch.searchsorted(own, rows)]
+    some = torch.zeros(len(table), dtype=torch.bool).index_fill(0, rows, True)
+    shuffled = shuffled_as_good(table.select(some), level, draw_seed(fit.seed, len(table) + 3))
+    return max(shuffled, no_better_than_mean(targets, mean))
 
 
 def leave_one_out(fit: Fit, outcome: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

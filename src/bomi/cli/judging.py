@@ -77,8 +77,8 @@ def trust(table: Table, campaign: Config = None, seed: Seed = 0, shape: Shape = 
         records += lines
         surprises += [line for line in lines if not line["5 %"] <= line["measured"] <= line["95 %"]]
         share = {"explained": one.explained, "error": one.error, "inside": one.inside, "trusted": one.trusted}
-        wrong = {"wrong": list(one.wrong)}
-        documents.append({"outcome": one.outcome, "sentence": one.sentence, **share, **wrong, "rows": lines})
+        rest = {"chance": one.chance, "wrong": list(one.wrong)}
+        documents.append({"outcome": one.outcome, "sentence": one.sentence, **share, **rest, "rows": lines})
     if shape is not Format.table:
         show(records, shape, documents if len(documents) > 1 else documents[0])
         return
