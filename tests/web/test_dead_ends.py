@@ -118,6 +118,7 @@ def test_suggestions_stay_and_say_when_they_are_of_an_older_table(lab, served, t
     # A suggestion that nobody will run is withdrawn.
     button(page, "Withdraw").click()
     button(page, "Withdraw it").click()
+    told(page, "Experiment H41 is withdrawn")
     page.get_by_text("No row awaits its outcome").wait_for()
     assert [row["id"] for row in rows(lab)][-1] == "H40"
 

@@ -139,7 +139,7 @@ def _asking(make: Callable[[dict[str, Any]], Any], said: dict[str, Any]) -> Any:
             if not _on_terminal() or said.get(key) is not None:
                 raise
             say(str(unsure))
-            said = {**said, key: typer.prompt(f"{key}", default=unsure.answers[0], err=True)}
+            said = {**said, key: typer.prompt(key, default=unsure.answers[0], err=True)}
 
 
 def _mark(decimal: str | None) -> str | None:

@@ -14,7 +14,7 @@ from bomi.campaign.run_sheet import run_sheet
 from bomi.data.objectives import Objective
 from bomi.data.observations import Row
 from bomi.errors import BomiError
-from bomi.results import WIDTH, Prediction, by_name
+from bomi.results import WIDTH, Prediction, by_name, capitalized
 from bomi.web import theme
 from bomi.web.desk import Asking, Suggested
 from bomi.web.views import View
@@ -342,7 +342,7 @@ class SuggestView(View):
             for prefix in (f"asked/{row.id}", f"result/{row.id or number}/"):
                 self.session.desk.forget(prefix)
             self.session.refresh()
-            self.session.say(f"{name.capitalize()} is withdrawn: its row is removed from the table.")
+            self.session.say(f"{capitalized(name)} is withdrawn: its row is removed from the table.")
 
         theme.ask(
             f"Withdraw {name}?",
