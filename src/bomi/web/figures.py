@@ -353,10 +353,10 @@ def known_points(experiments: Experiments, name: str, outcome: str) -> list[tupl
 
 
 def density(gap: Gap, parameter: Parameter) -> str:
-    """A gap's density as a small SVG: geometry only, no text of the user's."""
+    """How likely each value of a gap is, as a small SVG: geometry only, no text of the user's."""
+    count = len(gap.heights)
     if not isinstance(parameter, Real | Integer):
-        count = len(gap.heights)
-        width = WIDTH / max(count, 1)
+        width = WIDTH / count
         bars = "".join(
             f'<rect class="full" x="{i * width + 0.14 * width:.1f}" y="{HEIGHT - 2 - share * (HEIGHT - 12):.1f}" '
             f'width="{0.72 * width:.1f}" height="{share * (HEIGHT - 12):.1f}" rx="2"/>'
@@ -365,22 +365,19 @@ def density(gap: Gap, parameter: Parameter) -> str:
         if gap.asked is not None and gap.asked in gap.values:
             bars += _line("asked", (list(gap.values).index(gap.asked) + 0.5) * width)
         return _svg(bars)
-    top = max(gap.heights, default=1.0) or 1.0
-    count = len(gap.heights)
-    points = [
-        (i / max(count - 1, 1) * WIDTH, HEIGHT - 2 - height / top * (HEIGHT - 12))
+    top = max(gap.heights)
+    path = " ".join(
+        f"{i / (count - 1) * WIDTH:.1f},{HEIGHT - 2 - height / top * (HEIGHT - 12):.1f}"
         for i, height in enumerate(gap.heights)
-    ]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    )
     shapes = ""
     if isinstance(gap.recorded, Normal | Interval):
         left, right = (_place(parameter, end) for end in stated(gap.recorded))
         shapes += (
             f'<rect class="stated" x="{left:.1f}" y="4" width="{max(right - left, 1):.1f}" height="{HEIGHT - 6}"/>'
         )
-    if points:
-        shapes += f'<polygon class="area" points="0,{HEIGHT - 2} {path} {WIDTH},{HEIGHT - 2}"/>'
-        shapes += f'<polyline class="edge" points="{path}"/>'
+    shapes += f'<polygon class="area" points="0,{HEIGHT - 2} {path} {WIDTH},{HEIGHT - 2}"/>'
+    shapes += f'<polyline class="edge" points="{path}"/>'
     if gap.middle is not None:
         shapes += _line("middle", _place(parameter, gap.middle), top=HEIGHT - 14)
     if gap.asked is not None:

@@ -164,8 +164,7 @@ class DataView(View):
         """A new row at the end, to be typed in."""
         self.session.desk.change(self.session.draft.with_row())
         if self.grid is not None:
-            key = list(self.grid.rows)[-1]
-            ui.run_javascript(f"setTimeout(() => bomiGrid.find('{key}', 'c0'), 100)")
+            self.grid.find(list(self.grid.rows)[-1], self.session.draft.sheet.header[0], after=100)
         elif self.cards is not None:
             self.cards.open(len(self.session.draft.sheet.rows) - 1)
 

@@ -163,14 +163,12 @@ class GapsView(Learned):
         """The ends of the scale, or the categories."""
         parameter = campaign.space.parameters[gap.parameter]
         with theme.block("line small soft").style("flex-wrap: nowrap; gap: 0; margin-top: -8px"):
-            if not isinstance(parameter, Real | Integer) and len(gap.values) > MANY:
-                return
-            if not isinstance(parameter, Real | Integer):
-                for value, share in zip(gap.values, gap.heights, strict=True):
-                    ui.label(f"{cells.text(value)} {percent(share)}").style("flex: 1; text-align: center; min-width: 0")
-            else:
+            if isinstance(parameter, Real | Integer):
                 ui.label(cells.number_text(parameter.low)).style("flex: 1")
                 ui.label(theme.shown(parameter.high, parameter))
+            else:
+                for value, share in zip(gap.values, gap.heights, strict=True):
+                    ui.label(f"{cells.text(value)} {percent(share)}").style("flex: 1; text-align: center; min-width: 0")
 
     def field(self, gap: Gap, campaign: Campaign) -> None:
         """Where a value that was looked up goes."""
