@@ -81,7 +81,7 @@ def importance(
     figure, axes = new_figure(7.5, 1.7 + 0.42 * len(found))
     places, totals = np.arange(len(found)), np.array([one.total for one in found])
     axes.barh(places, totals, height=0.62, color=SKY, alpha=0.55, label="with others")
-    axes.barh(places, [min(one.alone, one.total) for one in found], height=0.62, color=BLUE, label="alone")
+    axes.barh(places, [one.alone for one in found], height=0.62, color=BLUE, label="alone")
     beside = np.abs(np.array([(one.low, one.high) for one in found]).T - totals)
     axes.errorbar(totals, places, xerr=beside, fmt="none", ecolor=INK, elinewidth=1.1, capsize=3, label="90 % interval")
     for place, one in zip(places, found, strict=True):

@@ -24,17 +24,16 @@ LIGHT = "rgba(47, 143, 207, 0.35)"
 def importance(found: Sequence[Importance], outcome: str) -> dict[str, Any]:
     """How much each parameter matters: alone, and with others."""
     names = [safe(one.parameter) for one in found]
-    alone = [min(one.alone, one.total) if one.total else one.alone for one in found]
-    rest = [max(one.total - part, 0.0) for one, part in zip(found, alone, strict=True)]
     ends = {
         "type": "data", "symmetric": False, "color": "#666", "thickness": 1.2, "width": 4,
-        "array": [max(one.high - one.total, 0.0) for one in found],
-        "arrayminus": [max(one.total - one.low, 0.0) for one in found],
+        "array": [one.high - one.total for one in found],
+        "arrayminus": [one.total - one.low for one in found],
     }  # fmt: skip
     bars = {"type": "bar", "orientation": "h", "y": names}
+    rest = [one.total - one.alone for one in found]
     return _figure(
         [
-            {**bars, "x": alone, "name": "alone", "marker": {"color": BLUE}},
+            {**bars, "x": [one.alone for one in found], "name": "alone", "marker": {"color": BLUE}},
             {**bars, "x": rest, "name": "with others", "marker": {"color": LIGHT}, "error_x": ends},
         ],
         title=f"Which parameters matter for {outcome}",

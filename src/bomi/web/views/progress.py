@@ -216,13 +216,13 @@ class ProgressView(Learned):
                 f"The share of the variation of {self.outcome} over the whole space that each parameter accounts for: "
                 "alone (solid), and with others (pale); in brackets, the 90 % interval of the latter."
             ).classes("soft small")
-            largest = max(max(one.total, one.alone) for one in found) or 1.0
+            largest = max(one.total for one in found) or 1.0
             with theme.block("importance"):
                 for one in found:
                     ui.label(one.parameter)
-                    both = max(one.total, one.alone)
                     bar = theme.block("share").props("aria-hidden=true")
-                    bar.style(f"width: {100 * both / largest:.1f}%; --alone: {100 * one.alone / (both or 1):.0f}%")
+                    alone = 100 * one.alone / (one.total or 1)
+                    bar.style(f"width: {100 * one.total / largest:.1f}%; --alone: {alone:.0f}%")
                     shares = f"{percent(one.alone)} alone / {percent(one.total)} with others"
                     ui.label(f"{shares} ({percent(one.low)} to {percent(one.high)}): {one.verdict}").classes("small")
             theme.export(saved_figures.importance(found, self.outcome), f"what matters for {self.outcome}")
