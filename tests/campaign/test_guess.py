@@ -388,6 +388,8 @@ def test_parameters_that_perhaps_nobody_sets_are_named_with_the_reason_and_the_f
         (["40/4", "40/8", "60/4", "60/8", "40/4"], "has several numbers in a cell, such as '40/4'"),
         (["80C 5min", "90C 5min", "80C 9min", "90C 9min", "80C 5min"], "has several numbers in a cell"),
         (["6:1", "9:1", "6:1", "9:1", "7.5:1"], "has ratios such as '6:1', taken as categories"),
+        (["200°C/1h", "400°C/1h", "200°C/2h", "400°C/2h", "none"], "has several numbers in a cell"),
+        (["50", "75", "50", "oo", "(75"], "is not used: 3 of 5 cells are numbers and 2 are words ('oo', '(75')"),
         (["10", "", "10", "", "10"], "is the same wherever it is filled, so not used: write 0 in its blanks"),
         (["10", "10", "10", "10", "10"], ""),
     ],

@@ -151,7 +151,7 @@ def _by_name(column: Column) -> list[Sign]:
     elif is_score(name) and column.kind == "number":
         signs.append(Sign(-5.0, "its name is that of a score"))
     elif is_made(name):
-        signs.append(Sign(-5.0, "its name may say how many were made"))
+        signs.append(Sign(-7.0, "its name may say how many were made"))
     elif is_called_setting(name):
         signs.append(Sign(4.0 if column.kind == "category" else 1.0 if is_size(name) else 3.0))
     elif is_label(name) and not column.unit:

@@ -100,7 +100,8 @@ def _score(records: Sequence[Sequence[str]], place: int) -> float:
     if not numeric:
         return 0.0
     held = [row[j] if j < len(row) else "" for j in numeric]
-    words = sum(map(_is_name, held))
+    below = records[place + 1]
+    words = sum(_is_name(text) or _is_age(text, below[j : j + 1]) for j, text in zip(numeric, held, strict=True))
     if sum(map(is_numeric, held)) > words or _is_units(row):
         return 0.0
     return words / len(numeric) if words else 0.0
@@ -109,6 +110,12 @@ def _score(records: Sequence[Sequence[str]], place: int) -> float:
 def _is_name(text: str) -> bool:
     """Whether a text may be the name of a column: a word, even one that would say unknown elsewhere."""
     return bool(re.search(r"[^\W\d_]|[°%#]", text)) and not is_numeric(text)
+
+
+def _is_age(text: str, below: Sequence[str]) -> bool:
+    """Whether a number with a unit is the name of a column of plain numbers: `28 d`, of a strength."""
+    named = re.fullmatch(r"\s*\d+(?:[.,]\d+)?\s*[^\W\d]+\.?\s*", text)
+    return bool(named and below) and is_numeric(text) and re.search(r"[^\W\d]", below[0]) is None
 
 
 def _is_header(row: Sequence[str], numeric: Sequence[int]) -> bool:

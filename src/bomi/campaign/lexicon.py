@@ -113,7 +113,7 @@ _MAXIMIZE = _pattern(
 )
 _MINIMIZE = _pattern(
     r"impurit|\bimps?\b|cost|loss|defect|roughness|\bra\b|\brz\b|porosity|instabilit|declin|degradation|wear|corrosion|",
-    r"error|rmse|",
+    r"error|rmse|\bresidues?\b|rückst[aä]nd|\brésidus?\b|",
     r"\bmse\b|residual|waste|scrap|",
     r"\berr\b|shrinkage|warp(?:age|ing)|\bleak|noise|byproduct|by product|turbidit|emissi|utsläpp|crack|resistivity|",
     r"sheet res|",
@@ -241,7 +241,9 @@ _SCORE = re.compile(r"[(\[]\s*[01]\s?(?:[-–—]|to|bis|à|a|\.\.)\s?(?:[3-9]|1
 _LASTS = _pattern(
     r"\btime|zeit|dauer|duration|temps|durée|tiempo|\btempo\b|durata|duração|czas|tijd|\btid|doba|süre|время|时间|時間|시간"
 )
-_MADE = _pattern(r"(?:qty|quantity|pcs|pieces|stückzahl|stück|stk|pièces|piezas|pezzi|peças|sztuk|stuks|antal)\.?")
+_MADE = _pattern(
+    r"(?:.*\s)?(?:qty|pcs|pieces|stückzahl|stück|stk|pièces|piezas|pezzi|peças|sztuk|stuks|antal)\.?|quantity"
+)
 _COUNT = _pattern(
     r"(?:^|[\s_(])(?:number of|no\. of|n_|num_|count|passes|cycles|layers|coats|steps|repeats|turns|plies|",
     r"wash(?:es)?|",
@@ -305,7 +307,7 @@ _THING = _pattern(  # what is one of several, and seldom an amount
     r"oplosmiddel|substraat|ras|zuursel|grond|lösningsmedel|bindemedel|bindemiddel|opløsningsmiddel|rozpouštědlo|ocel|kvasnice|"
     r"çeşit|çözücü|reçine|растворитель|катализатор|сорт|среда)"
     r"(?:$|[\s_.(:])",
-    r"|^(?:products?|produkt|produit|producto|prodotto|produto)$|^cat\.?$|^(?:factor|faktor|facteur|fattore|fator)\b|(?:mittel|middel|medel|stoff|harz)\b|^lsm\b|溶媒|触媒|添加剤|冷却|品種|溶剂|催化剂|正极|负极|材料|添加剂|表面活性剂|电解液|용매|촉매|재료",
+    r"|^(?:products?|produkt|produit|producto|prodotto|produto)$|^cat\.?$|^(?:factor|faktor|facteur|fattore|fator)\b|(?:mittel|middel|medel|stoff|harz)\b|^lsm\b|溶媒|触媒|剤|剂|冷却|品種|溶剂|催化剂|正极|负极|材料|添加剂|表面活性剂|电解液|용매|촉매|재료",
 )
 
 
@@ -328,6 +330,11 @@ def is_score(name: str) -> bool:
 def is_time(name: str) -> bool:
     """Whether a column says how long something takes, by its name."""
     return _LASTS.search(name) is not None
+
+
+def is_temperature(name: str) -> bool:
+    """Whether a column says how hot something is, by the last word of its name."""
+    return _TEMPERATURE.search(re.sub(r"[(\[].*", "", name).strip()) is not None
 
 
 def is_made(name: str) -> bool:
@@ -365,9 +372,7 @@ def goal_of(name: str) -> str | None:
     said_less, said_more = _LESS_SAID.search(name), _MORE_SAID.search(name)
     if said_less or said_more:
         return "maximize" if not said_less else "minimize" if not said_more else None
-    if _AGENT.search(name) or _TEMPERATURE.search(
-        re.sub(r"[(\[].*", "", name).strip()
-    ):  # the last word says what it is: reduction temperature
+    if _AGENT.search(name) or is_temperature(name):  # the last word says what it is: reduction temperature
         return None
     plain = re.sub(r"[_\W\d]+", " ", name)  # HV1 and HV2 are hardnesses
     if _WITHSTANDS.search(plain) or _GOOD_KEPT.search(plain):

@@ -24,7 +24,7 @@ from bomi.campaign.lexicon import (
     is_thing,
     target_of,
 )
-from bomi.campaign.roles import CONSTANT, OUTCOME, PARAMETER, UNUSED, Column
+from bomi.campaign.roles import CONSTANT, OUTCOME, PARAMETER, UNUSED, VERDICT, Column
 from bomi.campaign.sheet import Sheet
 from bomi.data.objectives import ERROR, MAXIMIZE, TARGET
 from bomi.errors import FileError
@@ -84,6 +84,8 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     named = [c for c in columns.values() if c.role in (PARAMETER, OUTCOME, UNUSED) and is_outcome(c.name)]
     named = [c for c in named if c.name not in done and not is_computed(c.name, columns)]
     words = [c for c in named if c.kind != "number" and len(c.blanks) < len(sheet.rows)]
+    if any(is_found(c) for c in numeric):  # pass or fail beside what was measured
+        words = [c for c in words if c.kind != VERDICT]
     if any(is_found(c) for c in numeric):  # grades of something else can be no objective
         words = [c for c in words if c.kind != "category"]
     if words and not any(c.failed or is_mean(c.name) for c in numeric):
@@ -101,6 +103,7 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
         lambda c: c.name + ERROR in columns,
         lambda c: (is_found(c) and not is_structure(c.name)) or _is_mean_of(c, columns),
         lambda c: is_found(c) and _VALIDATION.search(c.name) is not None,
+        lambda c: bool(repeats_of(c, [*columns.values()][: [*columns].index(c.name)])),
         lambda c: is_mean(c.name) and (c is numeric[-1] or _is_one_of(c, columns)),
         lambda c: is_found(c) and not is_signal(c.name),
         lambda c: is_found(c) and is_called_outcome(c.name),

@@ -29,13 +29,14 @@ from bomi.campaign.lexicon import (
     is_ratio,
     is_setting,
     is_size,
+    is_temperature,
     is_thing,
     is_time,
 )
 from bomi.campaign.marks import Numeral
 from bomi.campaign.mixtures import Mixture
 from bomi.campaign.sheet import Sheet
-from bomi.campaign.twofold import may_be_thousands, ratios, several_in_a_cell, zeros_count
+from bomi.campaign.twofold import codes, may_be_thousands, ratios, several_in_a_cell, zeros_count
 from bomi.campaign.words import BALANCE, VERDICTS, likely_mistakes, merge_spellings, plain_words
 from bomi.data.objectives import ERROR
 from bomi.data.reading import PENDING_WORDS, says_failed
@@ -47,6 +48,7 @@ from bomi.space.units import in_header
 PARAMETER, OUTCOME, MEASURED, IDENTIFIER, DATE, NOTE, CONSTANT, UNUSED, SPREAD, ASKED = (
     "parameter", "outcome", "measured", "identifier", "date", "note", "constant", "unused", "spread", "asked"
 )  # fmt: skip
+VERDICT = "verdict"  # a kind of column: pass or fail
 MOSTLY = 0.7  # of the cells of a column of numbers are numbers
 LONG = 6  # rows that are counted in the first column, to say that nothing else is meant
 FEW_VALUES = 20  # different words of a category
@@ -72,7 +74,6 @@ _TICKS = frozenset({
 })  # fmt: skip
 NOT_TICKED = "no"
 _NUMBERED = re.compile(r".*(?:#|№|\b(?:no|nr|num|number|nummer|id)\.?)\s*", re.IGNORECASE)
-_CODES = frozenset({-999.0, -9999.0, -99.0, -99.9, -999.9, -99999.0, 999.0, 9999.0, 99999.0, 999.9, 1e30, -1e30})
 
 
 @dataclass(frozen=True)
@@ -237,51 +238,44 @@ def _content(
         elif value is not None:
             numbers.append(value)
     said = [text for _, text in odd]
-    if not column.numbers and (odd or is_thing(name)) and all(_GRADE_OF.fullmatch(text.strip()) for _, text in known):
+    thing = is_thing(name) and not is_temperature(name) and not is_time(name)
+    if not column.numbers and (odd or thing) and all(_GRADE_OF.fullmatch(text.strip()) for _, text in known):
         return _category(sheet, name, blanks)
     total = read + len(odd)
     numbers = [number for number in (*numbers, *limits) if math.isfinite(number)]
     if total and read >= MOSTLY * total and not _few_codes(said):
-        codes = _codes(numbers)
-        kept = tuple(number for number in numbers if number not in codes) if codes else tuple(numbers)
+        coded = codes(numbers)
+        kept = tuple(number for number in numbers if number not in coded) if coded else tuple(numbers)
         why = f"number, {read} of {total} cells" if odd else "number"
         notes = [f"row {row}: {text!r}" for row, text in odd[:SHOWN]] + (["..."] if len(odd) > SHOWN else [])
         whole = f"{why}; {', '.join(notes)}" if odd else why
-        if kept and min(kept) == max(kept) and not failed:
-            why = f"constant {cells.number_text(kept[0])}: not used"
+        same = (
+            min(kept, default=0.0) == max(kept, default=0.0) or len({text.strip() for text in sheet.columns[name]}) == 1
+        )
+        if kept and same and not failed:
+            shown = cells.number_text(kept[0]) if min(kept) == max(kept) else known[0][1].strip()
+            why = f"constant {shown}: not used"
             look = "is the same wherever it is filled, so not used: write 0 in its blanks if they mean none"
             return Column(name, CONSTANT, why, "number", reader.unit, kept, blanks=blanks, look=look if blanks else "")
         return Column(
             name, OUTCOME if failed else PARAMETER, whole + ("; some failed" if failed else ""), "number", reader.unit,
-            kept, (), tuple(odd), tuple(map(cells.number_text, sorted(codes))), (), below, above, frozenset(limits),
+            kept, (), tuple(odd), tuple(map(cells.number_text, sorted(coded))), (), below, above, frozenset(limits),
             failed, blanks, look=may_be_thousands(sheet.columns[name], reader),
         )  # fmt: skip
     if read * 2 >= total and 0 < read < total:
-        return Column(
-            name, UNUSED, f"{read} of {total} cells are numbers and {total - read} are words "
-            f"({', '.join(map(repr, dict.fromkeys(said[:SHOWN])))})", "mixed", kept=True,
-        )  # fmt: skip
+        words = ", ".join(map(repr, dict.fromkeys(said[:SHOWN])))
+        why = f"{read} of {total} cells are numbers and {total - read} are words ({words})"
+        return Column(name, UNUSED, why, "mixed", look=f"is not used: {why}", kept=True)
     if failed and total == 0:
         return Column(name, OUTCOME, "says which experiments failed, and nothing else", failed=True)
     if failed or (said and all(word.casefold() in VERDICTS for word in said)):
-        return Column(name, UNUSED, f"says what was found, such as {said[0]!r}, and is not set", kept=True)
+        return Column(name, UNUSED, f"says what was found, such as {said[0]!r}, and is not set", VERDICT, kept=True)
     return _category(sheet, name, blanks)
 
 
 def _few_codes(said: Sequence[str]) -> bool:
     """Whether the texts that are not numbers repeat, as categories do, and so are no mistakes."""
     return len(said) >= 6 and len(set(said)) <= len(said) / 3
-
-
-def _codes(numbers: Sequence[float]) -> set[float]:
-    """Numbers such as -999 that stand far from all others, and so seem to say unknown."""
-    codes = _CODES.intersection(numbers)
-    others = [number for number in numbers if number not in codes] if codes else []
-    if len(others) < 2:
-        return set()
-    low, high = min(others), max(others)
-    return {code for code in codes if (code < 0 <= low and -code > 2 * (high - low)) or code < low - 5 * (high - low)
-            or (code > high + 5 * (high - low) and code > 5 * high)}  # fmt: skip
 
 
 def _category(sheet: Sheet, name: str, blanks: tuple[int, ...]) -> Column:

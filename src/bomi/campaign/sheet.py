@@ -26,7 +26,8 @@ from bomi.space import typed
 __all__ = ["NAMES", "Sheet", "is_formula", "load_sheet", "parse_sheet", "read_sheet"]
 
 DITTO = frozenset({
-    '"', "''", "″", "〃", "„", "ditto", "Ditto", "dito", "Dito", "dto.", "idem", "Idem", "ídem", "Ídem", "wie oben",
+    '"', '""', "''", "″", "〃", "„", "“", "”", "‟", "ʺ", "˝", "´´", "``", "’’", ",,",
+    "ditto", "Ditto", "dito", "Dito", "dto.", "idem", "Idem", "ídem", "Ídem", "wie oben",
     "s. o.", "s.o.", "same as above", "as above", "dto", "wie vor", "siehe oben", "comme ci-dessus",
     "ídem anterior", "come sopra", "j.w.", "idem anterior", "同上", "상동",
 })  # fmt: skip

@@ -13,13 +13,15 @@ from bomi.space.typed import read
 
 SOME = 100  # cells that are looked at
 RATIO = re.compile(r"1\s*:\s*\d+(?:[.,]\d+)?|\d+(?:[.,]\d+)?\s*:\s*1")  # to one
+_CODES = frozenset({-999.0, -9999.0, -99.0, -99.9, -999.9, -99999.0, 999.0, 9999.0, 99999.0, 999.9, 1e30, -1e30})
 ROUND = 50  # what is meant as 1500 is a multiple of it
 
 
 def zeros_count(texts: Sequence[str]) -> bool:
-    """Whether a zero in front tells two values apart, so that they are names and no numbers: cones 06 and 6."""
+    """Whether a zero in front tells two values apart, so that they are names and no numbers: flours 00 and 0."""
     first = {text.strip() for text in texts[:SOME]}
-    return any(text[:1] == "0" and text.isdigit() and text.lstrip("0") in first - {""} for text in first)
+    whole = [text for text in first if text.isdigit()]
+    return any(text[0] == "0" and len(text) > 1 for text in whole) and len({*map(int, whole)}) < len(whole)
 
 
 def may_be_thousands(texts: Sequence[str], reader: Numbers) -> str:
@@ -43,10 +45,11 @@ def ratios(values: Sequence[str]) -> str:
 
 def several_in_a_cell(values: Sequence[str]) -> str:
     """What to look at where each value consists of several numbers: `40/4`, `30 min @ 180 °C`."""
-    parts = [[part for part in re.split(r"\s*[/@;+,x×]\s*|\s(?=\d)", value) if part] for value in values[:SOME]]
-    if not all(len(one) > 1 and all(map(_is_amount, one)) for one in parts):
+    told = [value for value in values[:SOME] if re.search(r"\d", value)]
+    parts = [[part for part in re.split(r"\s*[/@;+,x×]\s*|\s(?=\d)", value) if part] for value in told]
+    if len(parts) < 2 or not all(len(one) > 1 and all(map(_is_amount, one)) for one in parts):
         return ""
-    return f"has several numbers in a cell, such as {values[0]!r}: a column for each lets them be used as numbers"
+    return f"has several numbers in a cell, such as {told[0]!r}: a column for each lets them be used as numbers"
 
 
 def _is_amount(text: str) -> bool:
@@ -55,3 +58,14 @@ def _is_amount(text: str) -> bool:
         return isinstance(read(text).value, float)
     except CellError:
         return False
+
+
+def codes(numbers: Sequence[float]) -> set[float]:
+    """Numbers such as -999 that stand far from all others, and so seem to say unknown."""
+    found = _CODES.intersection(numbers)
+    others = [number for number in numbers if number not in found] if found else []
+    if len(others) < 2:
+        return set()
+    low, high = min(others), max(others)
+    return {code for code in found if (code < 0 <= low and -code > 2 * (high - low)) or code < low - 5 * (high - low)
+            or (code > high + 5 * (high - low) and code > 5 * high)}  # fmt: skip

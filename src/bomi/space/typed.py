@@ -81,7 +81,9 @@ _FOOTNOTE = re.compile(  # 12.3*, 12.3 a), 12.3 ¹, 12.3 (n=3); 10² is a hundre
     r"(?<=[\d%)])(?:\s?(?:\*{1,3}|[†‡§¶ᵃᵇᶜᵈᵉ#])+|\s?[a-h1-9*]\)|\s?\([a-h*]\)|(?:\s|(?<!10))[¹²³⁴⁵]|"
     r"\s?\([nN] ?= ?\d+\))$"
 )
-_REMARK = re.compile(r"(?<=[\d%])\s*\(([^\W\d][^\d()±<>=/]{2,})\)$")  # 8.8 (haze)
+_REMARK = re.compile(  # 8.8 (haze), 8.8 - haze
+    r"(?<=[\d%])(?:\s*\((?=[^()]+\)$)|\s+[-–—]\s+(?!.*\)$))([^\W\d][^\d()±<>=/]{2,})\)?$"
+)
 _TELLING = re.compile(  # a remark that says what the number is, or that there is none
     r"fail|fehl|exclu|outlier|ausrei|invalid|ungültig|error|wrong|falsch|\bmax|\bmin|\bset\b|soll|target|nominal|est\b|est\.|"
     r"approx|circa|\benv|aprox|estim|geschätzt|stimat|calc|theor|\bcrude\b|\broh|brut",
