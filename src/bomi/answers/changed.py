@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from bomi.model.additive import AdditiveMatern
 from bomi.model.conditions import UnderConditions
 from bomi.posterior.codes import from_codes
 from bomi.posterior.moved import Moved
+from bomi.search.acquisition import log_mean
 
 KEPT = 10_000_000  # numbers that are kept for all stories
 
@@ -33,12 +34,14 @@ class Others:
         few = self.rows[..., 0].numel() * len(self.has) <= KEPT
         self.whole = self.moved.whole(self.rows) if few else None
 
-    def log_densities(self, which: Tensor, slots: Tensor, values: Tensor) -> Tensor:
-        """Log densities of the outcome in some of the rows that have it, by the values of some inputs.
+    def log_densities(self, which: Tensor, slots: Tensor, values: Tensor, least: Tensor | None = None) -> Tensor:
+        """Log densities of the outcome in some of the rows that have it, by the values of some inputs; minus infinity
+        in rows whose mean over worlds cannot be as large as the least that counts.
 
-        (r,), (r, g), (Q, r, S, g) -> (Q, r, S)
+        (r,), (r, g), (Q, r, S, g), (r,) -> (Q, r, S)
         """
-        found: Tensor = values.new_zeros(values.shape[:-1])
+        found: Tensor = values.new_full(values.shape[:-1], -torch.inf)
+        prior = self.moved.prior.unsqueeze(-1)
         for part in torch.arange(len(which)).split(self.moved.at_once(*values.shape[2:])):
             own = which[part]
             rows = self.rows[:, own]
@@ -49,10 +52,20 @@ class Others:
                 whole = self.whole[0][:, at], self.whole[1][:, at]
             with torch.no_grad():
                 k = self.moved.changed(self.places[own], rows, whole, slots[part], values[:, part])
-                prior = self.moved.prior.unsqueeze(-1)
+                if least is not None:
+                    left = (log_mean(self._most(own, k)) > least[part, None]).any(-1)
+                    part, own, k = part[left], own[left], k[:, left.to(k.device)]
                 mean, variance = self.model.without_row_by(own, k, prior, self.root, self.inverse)
             found[:, part] = _log_normal(self.y[self.has[own], None], mean, variance)
         return found
+
+    def _most(self, own: Tensor, k: Tensor) -> Tensor:
+        """What log densities could be at most, by the mean alone, which takes no quadratic form: of all variances
+        between that of the noise and that without any rows, by the best one.  (r,), (Q, r, S, n) -> (Q, r, S)"""
+        least = self.model.variances.expand_as(self.model.targets)[:, own.to(k.device), None].cpu()
+        apart = self.y[self.has[own], None] - self.model.mean_without_row(own, k, self.inverse)
+        most = least + self.moved.prior.unsqueeze(-1).cpu()
+        return _log_normal(apart, 0.0, apart.square().clamp(least, most))
 
 
 def elsewhere(
@@ -82,8 +95,11 @@ def elsewhere(
     return total
 
 
-def changed(fit: Fit, others: Sequence[Others], filled: Tensor, values: dict[int, Tensor], some: Tensor) -> Tensor:
-    """The same, had some rows had other values of some inputs.  (Q, n, p), (n,) each, (n,) bool -> (Q, R)"""
+def changed(
+    fit: Fit, others: Sequence[Others], filled: Tensor, values: dict[int, Tensor], some: Tensor, least: Tensor
+) -> Tensor:
+    """The same, had some rows had other values of some inputs; minus infinity where less than the least that counts can
+    come of it.  (Q, n, p), (n,) each, (n,) bool, (n,) -> (Q, R)"""
     if not all(one.additive for one in others):
         return elsewhere(fit, from_codes(fit.table, with_values(filled, values))[:, some], rows=some)
     total: Tensor = filled.new_zeros(len(filled), int(some.sum()))
@@ -91,28 +107,27 @@ def changed(fit: Fit, others: Sequence[Others], filled: Tensor, values: dict[int
     for one in others:
         which, mine = some[one.has].nonzero()[:, 0], ~one.y.isnan()[some]
         each = tried[one.has[which], None].expand(len(filled), -1, -1, -1)  # (Q, r, 1, g)
-        total[:, mine] += one.log_densities(which, slots.expand(len(which), -1), each)[..., 0]
+        enough = least[one.has[which]] if len(others) == 1 else None
+        total[:, mine] += one.log_densities(which, slots.expand(len(which), -1), each, enough)[..., 0]
     return total
 
 
-def instead_of(fit: Fit, others: Sequence[Others], filled: Tensor, tried: Tensor, recorded: Tensor) -> Iterator[Tensor]:
-    """The same, had each recorded input been each of some values, the others as they are; 0 for gaps.
+def instead_of(fit: Fit, others: Sequence[Others], filled: Tensor, j: int, tried: Tensor, some: Tensor) -> Tensor:
+    """The same, had an input of some rows been each of some values, the others as they are; 0 elsewhere.
 
-    (Q, n, p), (p, n, S), (p, n) -> p times (S, Q, n)
+    (Q, n, p), (n, S), (n,) bool -> (S, Q, n)
     """
-    for j, values in enumerate(tried):
-        if not all(one.additive for one in others):
-            yield torch.stack(
-                [elsewhere(fit, from_codes(fit.table, with_values(filled, {j: one}))) for one in values.T]
-            )
-            continue
-        total: Tensor = values.new_zeros(values.shape[1], *filled.shape[:2])
-        for one in others:
-            which = recorded[j, one.has].nonzero()[:, 0]
-            each = values[one.has[which], :, None].expand(len(filled), -1, -1, -1)  # (Q, r, S, 1)
-            found = one.log_densities(which, torch.full((len(which), 1), j), each)
-            total[..., one.has[which]] += found.permute(2, 0, 1)
-        yield total
+    total: Tensor = tried.new_zeros(tried.shape[1], *filled.shape[:2])
+    if not all(one.additive for one in others):
+        for found, values in zip(total, tried.T, strict=True):
+            found[:, some] = elsewhere(fit, from_codes(fit.table, with_values(filled, {j: values}))[:, some], rows=some)
+        return total
+    for one in others:
+        which = some[one.has].nonzero()[:, 0]
+        each = tried[one.has[which], :, None].expand(len(filled), -1, -1, -1)  # (Q, r, S, 1)
+        found = one.log_densities(which, torch.full((len(which), 1), j), each)
+        total[..., one.has[which]] += found.permute(2, 0, 1)
+    return total
 
 
 def ceiling(fit: Fit) -> Tensor:
@@ -133,5 +148,5 @@ def with_values(codes: Tensor, values: dict[int, Tensor]) -> Tensor:
     return changed
 
 
-def _log_normal(y: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
+def _log_normal(y: Tensor, mean: Tensor | float, variance: Tensor) -> Tensor:
     return -0.5 * ((y - mean).square() / variance + (2 * math.pi * variance).log())

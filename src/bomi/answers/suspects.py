@@ -49,7 +49,8 @@ CANDIDATES = 24  # values that an input may have had instead
 LEAST = 1e-4  # probability of a category that the other columns leave no room for
 FAR = 3.0  # standard deviations of all outcomes, of one that is wrong
 LIKELY = 0.05  # probability, from which a cell is named
-NEGLIGIBLE = 1e-5  # times as likely as that all is right: not looked at any further
+DOUBTFUL = 0.04  # times as likely as that all is right: looked at with all values
+NEGLIGIBLE = 2e-4  # times as likely as that all is right: not looked at any further
 
 
 @dataclass(frozen=True)
@@ -133,39 +134,50 @@ def _of_inputs(fit: Fit, rows: Tensor, right: Tensor) -> Iterator[Story]:
     given, alone = [Density.of(one) for one in (known - expected).T], [Density.of(column) for column in known.T]
     log_given = [one.log_at(apart.nan_to_num(), every) for one, apart in zip(given, (known - expected).T, strict=True)]
     log_alone = [one.log_at(column.nan_to_num(), every) for one, column in zip(alone, known.T, strict=True)]
-    filled, least = to_codes(table, fit.completed.inputs), right - ceiling(fit) + math.log(NEGLIGIBLE)
+    filled, least = to_codes(table, fit.completed.inputs), right + math.log(NEGLIGIBLE)
+    most = ceiling(fit)
     others = [Others(fit, filled, j) for j in range(len(fit.models))]
 
     def explained(values: dict[int, Tensor], possible: Tensor, otherwise: Tensor) -> Story:
         """The story that some inputs were others, given what speaks for it but for the outcomes. These are looked at
         where it could matter, if they fitted perfectly."""
         moved = {j: on_scale_of(scaled[j], plain[j], value) for j, value in values.items()}
-        some, weight = possible & (otherwise > least), torch.full_like(otherwise, -torch.inf)
+        some, weight = possible & (otherwise + most > least), torch.full_like(otherwise, -torch.inf)
         if some.any():
-            weight[some] = log_mean(changed(fit, others, filled, moved, some)) + otherwise[some]
+            weight[some] = log_mean(changed(fit, others, filled, moved, some, least - otherwise)) + otherwise[some]
         return Story(weight, moved)
 
     levels = (torch.arange(CANDIDATES, dtype=torch.float64) + 0.5) / CANDIDATES
     beside = [columns.one(known, j) for j in range(len(scaled))]
     tried = [interpolate(cdf, nodes, levels.expand(len(rows), -1).contiguous()) for nodes, cdf in beside]  # (n, S) each
     tried = [one.round() if isinstance(a, Categorical) else one for a, one in zip(scaled, tried, strict=True)]
-    instead = torch.stack([on_scale_of(a, b, one) for a, b, one in zip(scaled, plain, tried, strict=True)])  # (p, n, S)
-    for j, (parameter, found) in enumerate(
-        zip(scaled, instead_of(fit, others, filled, instead, ~known.T.isnan()), strict=True)
-    ):  # (S, Q, n)
+    instead = [on_scale_of(a, b, one) for a, b, one in zip(scaled, plain, tried, strict=True)]
+    every_value = torch.arange(CANDIDATES)
+    few = every_value[1::3]  # evenly among all
+    for j, parameter in enumerate(scaled):
         nodes, cdf = beside[j]
         usual, strayed = log_given[j], log_alone[j]
         if isinstance(parameter, Categorical):
             ends = known[:, j, None].nan_to_num() + torch.tensor([-0.5, 0.5], dtype=torch.float64)
             below, above = interpolate(nodes, cdf, ends).unbind(-1)
             usual, strayed = (parameter.width * (above - below)).clamp_min(LEAST).log(), torch.zeros_like(above)
-        share = found.logsumexp(1).softmax(0).T  # (n, S)
-        order = tried[j].argsort(-1)
-        middle = (share.gather(-1, order).cumsum(-1) < 0.5).sum(-1).clamp_max(CANDIDATES - 1)
-        likely = tried[j].gather(-1, order).gather(-1, middle[:, None])[:, 0]
         came = torch.logaddexp(torch.zeros_like(strayed), strayed) - math.log(2)
-        weight = log_mean(found.flatten(0, 1)) + math.log(WRONG) + came - usual
-        yield Story(torch.where(known[:, j].isnan(), -torch.inf, weight), {j: on_scale_of(parameter, plain[j], likely)})
+
+        def by(values: Tensor, some: Tensor, j: int = j, fits: Tensor = came - usual) -> tuple[Tensor, Tensor]:
+            """The weight that some values may have been there instead, and the likeliest of them.  -> (n,), (n,)"""
+            found = instead_of(fit, others, filled, j, instead[j][:, values], some)  # (S, Q, n)
+            share, own = found.logsumexp(1).softmax(0).T, tried[j][:, values]  # (n, S)
+            order = own.argsort(-1)
+            middle = (share.gather(-1, order).cumsum(-1) < 0.5).sum(-1).clamp_max(len(values) - 1)
+            likely = own.gather(-1, order).gather(-1, middle[:, None])[:, 0]
+            return log_mean(found.flatten(0, 1)) + math.log(WRONG) + fits, likely
+
+        recorded = ~known[:, j].isnan()
+        weight, likely = by(few, recorded)
+        if (doubtful := recorded & (weight > right + math.log(DOUBTFUL))).any():
+            pairs = zip(by(every_value, doubtful), (weight, likely), strict=True)
+            weight, likely = (torch.where(doubtful, fine, rough) for fine, rough in pairs)
+        yield Story(torch.where(recorded, weight, -torch.inf), {j: on_scale_of(parameter, plain[j], likely)})
     numbers = [j for j, parameter in enumerate(scaled) if isinstance(parameter, Real)]
     for j in numbers:
         for factor in (10.0, 0.1):
