@@ -222,3 +222,19 @@ def test_pairs_are_judged_by_what_is_expected_wherever_one_or_two_parameters_are
         assert found[j, k] == found[k, j] == pytest.approx(together, rel=1e-9)
         assert found[j, k] > 0
     assert found.diagonal().tolist() == [0, 0, 0]
+
+
+def test_of_many_parameters_fewer_gaps_each_are_drawn_side_by_side(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"x{j}" for j in range(12)]
+    frame = pd.DataFrame(rng.random((60, 12)), columns=names)
+    frame["y"] = frame.sum(axis=1)
+    for j, name in enumerate(names):
+        frame.loc[rng.choice(60, 25 if j else 3, replace=False), name] = np.nan
+    optimizer = Optimizer(dict.fromkeys(names, (0, 1)), objective="y", method="mode", seed=0)
+    optimizer.tell(frame)
+    figure = plots.gap_strips(optimizer)
+    panels = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title(loc="left") for axes in panels][:2] == ["x0", "x1, first 20 of 25"]
+    assert len({axes.get_subplotspec().colspan.start for axes in panels}) == 3
+    assert [bool(axes.get_xlabel()) for axes in panels] == [False] * 9 + [True] * 3

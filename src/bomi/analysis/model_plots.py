@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FEWEST, LOOKS_BACK = 6, 6  # experiments, and how many times the table is looked at as it was before
 NAMED = 8  # rows, the most surprising ones
+MOST_WRITTEN, WRITTEN = 10, 0.005  # parameters of which every share is written; of more, those that are not 0 %
 
 
 @styled
@@ -111,6 +112,8 @@ def interactions(optimizer: Optimizer, *, outcome: str | None = None) -> Figure:
     shown = axes.imshow(lower, cmap="Blues", vmin=0, vmax=max(0.2, float(shares.max())))
     for row, column in zip(*np.tril_indices(len(names) - 1), strict=True):
         share = shares[row + 1, column]
+        if share < WRITTEN and len(names) > MOST_WRITTEN:
+            continue
         ink = "white" if share > 0.6 * shown.get_clim()[1] else INK
         axes.text(column, row, percent(share), ha="center", va="center", fontsize=8, color=ink)
     axes.set_xticks(range(len(names) - 1), names[:-1], rotation=90)

@@ -44,7 +44,8 @@ from bomi.space.units import with_unit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_GAPS = 40  # shown for one parameter
+MOST_GAPS, MOST_IN_ALL, FEWEST_GAPS = 40, 240, 6  # shown for one parameter, and for all of them
+ONE_BELOW_ANOTHER, ACROSS = 6, 3  # panels up to which each has the whole width; of more, how many stand side by side
 
 
 @styled
@@ -160,13 +161,16 @@ def gap_strips(optimizer: Optimizer, *, labels: Sequence[object] | None = None) 
         raise BomiError("there is no gap to show: every input is known")
     by_name = {name: [gap for gap in gaps if gap.parameter == name] for name in optimizer.space.names}
     by_name = {name: found for name, found in by_name.items() if found}
-    widest = max(min(len(found), MOST_GAPS) for found in by_name.values())
-    figure, panels = new_figure(max(6.5, 2 + 0.34 * widest), 2.4 * len(by_name) + 0.5, rows=len(by_name))
+    most = min(MOST_GAPS, max(MOST_IN_ALL // len(by_name), FEWEST_GAPS))
+    widest = max(min(len(found), most) for found in by_name.values())
+    across, least = (1, 6.5) if len(by_name) <= ONE_BELOW_ANOTHER else (ACROSS, 3.6)
+    figure, panels = new_panels(len(by_name), max(least, 2 + 0.34 * widest), 2.4, most=across)
     figure.set_layout_engine("constrained", h_pad=0.12)
     for axes, (name, found) in zip(panels, by_name.items(), strict=True):
-        _strip(axes, optimizer.space.parameters[name], name, found[:MOST_GAPS], len(found), labels)
-        axes.set_xlim(-0.7, max(widest - 0.3, 6.3))
-    panels[-1].set_xlabel("row of the table")
+        _strip(axes, optimizer.space.parameters[name], name, found[:most], len(found), labels)
+        axes.set_xlim(-0.7, max(widest - 0.3, least - 0.2))
+    for axes in panels[-across:]:
+        axes.set_xlabel("row of the table")
     legend_below(figure, panels)
     return figure
 
