@@ -184,3 +184,9 @@ def test_units_in_the_names_of_columns(name, unit):
 @pytest.mark.parametrize(("text", "unit"), [("R$ 12.40", "R$"), ("12.40 zł", "zł"), ("kr 120", "kr"), ("€ 2.40", "€")])
 def test_money_is_read_with_its_currency(text, unit):
     assert read(text).unit == unit
+
+
+@pytest.mark.parametrize("text", ["CHF3", "kr5", "M5"])
+def test_formulas_are_no_money(text):
+    with pytest.raises(CellError):
+        read(text)

@@ -28,6 +28,7 @@ _UNITLESS = re.compile(r"[\d\s.,±<>~?+-]*(?:[eE][+-]?\d+)?")
 _LETTERED = re.compile(r"(\s*[+-]?\d[\d.,]*)\s?([a-e](?:,?\s?[a-e]){0,3})\s*")
 _OF_SCALE = re.compile(r"\s*\d+(?:[.,]\d+)?\s*(/(?:5|7|9|10|20|100))\s*")  # 7/10, of a score
 _UNIT_OF_WORDS = re.compile(r"\s?[^\W\d]+(?:[/. ][^\W\d]+){0,2}\.?")  # drops, lb/ac
+_MINUTES = re.compile(r"\s*\d+(?:[.,]\d+)?\s?['′]\s*")
 LAST = 20  # cells that tell whether people type the unit
 NEAR = 1.5  # numbers without a unit are in that of the others if they are no further off than this factor
 
@@ -201,6 +202,8 @@ def unit_in_cells(column: Digest, marks: Marks, *, several: bool = False) -> Uni
         return UnitFound(found_in.pop())
     if own := _own_unit(texts, marks):
         return UnitFound(own)
+    if (minutes := [*map(_MINUTES.fullmatch, filterfalse(cells.is_unknown, texts))]) and all(minutes):
+        return UnitFound("min")
     marked = lettered(column)
     for text, count in texts.items():
         if marked and _LETTERED.fullmatch(text):

@@ -252,7 +252,7 @@ def _spacing(levels: Sequence[float]) -> Sign:
     even = max(steps) - min(steps) <= 1e-6 * max(steps)
     finest = 10.0 ** -max(map(_decimals, levels))
     if even and max(steps) < 1.5 * finest and min(map(abs, levels)) >= 10 * finest:
-        return Sign(-1.0 if len(levels) > 2 else 0.0, "its values differ in the last digit alone")
+        return Sign(-1.0, "its values differ in the last digit alone")
     geometric = len(ratios) == len(steps) and min(ratios) > 1.25 and max(ratios) - min(ratios) <= 0.02 * max(ratios)
     return Sign(1.5 if len(levels) >= 3 and (even or geometric) else 0.0)
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import combinations
 
 from bomi.space import units
 
+SHORT = 5  # letters that the name of an interaction has at most
 _once_a_name = lru_cache(maxsize=4096)  # a name is looked at for many questions
 
 
@@ -43,7 +45,7 @@ LABEL_NAME = _pattern(
     r"well|plate|site|location|farm|standort|ort|lieu|lugar|sitio|luogo|miejsce|lab|",
     r"lat(?:itude)?|lon(?:g(?:itude)?)?|elev(?:ation)?(?:[_ ]m)?|altitude|gps|position|pos\.?|slot|",
     r"pt ?type|point ?type|center ?pt|blocks?|replicate|rep\.?|wdh\.?|wiederholung|",
-    r"répétition|repetición|reference|ref\.?|source|quelle|file|filename|datei|fichier|archivo|url|link)",
+    r"répétition|repetición|reference|ref\.?|source|quelle|file|filename|datei|fichier|archivo|url|link|code)",
     r"(?:[\s._-]*(?:id|no\.?|nr\.?|number|\d+|#|name))?",
 )  # fmt: skip
 GROUP_NAME = _pattern(r"(?:.*[\s_.-])?(?:", _WHO_OR_WHICH, r")(?:[\s._-]*(?:id|no\.?|nr\.?|number|#|name))?")
@@ -349,6 +351,8 @@ def is_seen(name: str) -> bool:
 
 def is_computed(name: str, columns: Iterable[str]) -> bool:
     """Whether a column holds a prediction of another one or what is left of it: `Predicted yield` beside `Yield`."""
+    if 1 < len(name) <= SHORT and any(name in (a + b, f"{a}*{b}", f"{a}×{b}") for a, b in combinations(columns, 2)):
+        return True  # the interaction of two factors, AB beside A and B
     if not _COMPUTED.search(name):
         return False
     stem = _stem(_COMPUTED.sub("", name))

@@ -127,8 +127,9 @@ def _likeliest(sheet: Sheet, columns: Mapping[str, Column]) -> str:
     asked = sorted(numeric, key=lambda c: (c.kind == "number", order.index(c.name)))[::-1]
     likely = [c.name for c in [*asked, *(c for c in measured(used) if c not in asked)]]
     raise UnsureError(
-        f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}, or another: "
-        f"{', '.join(map(repr, likely[1:8]))}{', ...' if len(likely) > 8 else ''}",
+        f"{sheet.path}: which column is the outcome? Say it with --objective {likely[0]!r}"
+        f"{', or another: ' if len(likely) > 1 else ''}{', '.join(map(repr, likely[1:8]))}"
+        f"{', ...' if len(likely) > 8 else ''}",
         "--objective",
         likely,
     )
@@ -205,7 +206,7 @@ def _stands_out(column: Column, numeric: Sequence[Column]) -> bool:
     others = [other for other in numeric if other is not column]
     if column is not numeric[-1]:
         return False
-    if is_called_setting(column.name) and others and not is_size(column.name):
+    if is_called_setting(column.name) and not is_size(column.name):
         return column.variety >= DIFFERS and all(0 < other.variety <= REPEATED for other in others)
     free = others if is_setting(column.name) else [other for other in others if not is_setting(other.name)]
     return not free or (column.variety >= DIFFERS and all(other.variety <= REPEATS for other in free))

@@ -43,6 +43,7 @@ UNKNOWN_WORDS = _WORDS | {bare for word in _WORDS if len(bare := word.replace(".
 _NOT_DONE = re.compile(  # nobody looked; not treated and not woven are values
     r"(?:not|nicht|non|no|não|niet|ej|ikke|nie|не|pas) (?:yet )?(?:analy[sz]ed|sampled|measured|determined|tested|"
     r"recorded|taken|made|done|carried out|gemacht|faite?s?|mesurée?s?|hech[oa]|fatt[oa]|feit[oa]|gedaan|gjort|"
+    r"read|abgelesen|avläst|avlest|aflæst|afgelezen|leíd[oa]|lett[oa]|lid[oa]|relevad[oa]|"
     r"assessed|evaluated|quantified|analysiert|beprobt|erfasst|ausgewertet|notiert|analysée?|prélevée?|évaluée?|"
     r"quantifiée?|"
     r"relevée?|notée?|analizad[oa]|muestread[oa]|evaluad[oa]|cuantificad[oa]|registrad[oa]|anotad[oa]|analisad[oa]|"

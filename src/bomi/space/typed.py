@@ -79,7 +79,7 @@ _GUESSED = re.compile(
 )
 _FOOTNOTE = re.compile(  # 12.3*, 12.3 a), 12.3 ¹, 12.3 (n=3); 10² is a hundred
     r"(?<=[\d%)])(?:\s?(?:\*{1,3}|[†‡§¶ᵃᵇᶜᵈᵉ#])+|\s?[a-h1-9*]\)|\s?\([a-h*]\)|(?:\s|(?<!10))[¹²³⁴⁵]|"
-    r"\s?\([nN] ?= ?\d+\))$"
+    r"\s?\((?:[nN] ?= ?\d+|\d ?[x×])\))$"
 )
 _REMARK = re.compile(  # 8.8 (haze), 8.8 - haze
     r"(?<=[\d%])(?:\s*\((?=[^()]+\)$)|\s+[-–—]\s+(?!.*\)$))([^\W\d][^\d()±<>=/]{2,})\)?$"
@@ -94,7 +94,7 @@ _LIMIT_TOLD = re.compile(  # < LOQ (0.05)
     r"[<≤]?\s*(?:LOD|LOQ|MDL|DL|LD|LQ|NWG|BG|BDL|RL)\.?\s*[(=:,]?\s*(?P<of>[<≤]?\s*\d[^()]*)\)?", re.IGNORECASE
 )
 _ARC = re.compile(r"([+-]?\d+) ?° ?([0-5]?\d) ?['′](?: ?([0-5]?\d) ?(?:″|'')?)?")  # 12°30'
-_CURRENCY = re.compile(r"(?:(?:US|R)?[$€£¥]|CHF|kr|zł|Kč)\s*")
+_CURRENCY = re.compile(r"(?:(?:US|R)?[$€£¥]|zł|Kč|(?:CHF|kr)(?=\s))\s*")
 
 
 @dataclass(frozen=True)

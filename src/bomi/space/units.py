@@ -261,6 +261,8 @@ def in_header(name: str) -> str:
             return f"{last}/{normalized(over['unit'])}"  # resa q/ha
         if unit.kind == "time" and len(over["name"]) > 1 and not re.search(_STEMS["time"], over["name"], re.I):
             return ""  # turns/day is no number of days
+        if unit.kind in ("mass", "volume", "length", "area") and re.search(r"[^\W\dsS]{3}s$", over["name"]):
+            return ""  # seeds/kg is no weight
         if _COUNTED.search(over["name"]):
             return ""  # cells/mL is a unit itself
         if re.fullmatch(r"[A-Z]", over["unit"]):  # T/K has a unit; W/C and Pd/C are ratios
