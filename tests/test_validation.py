@@ -161,3 +161,21 @@ def test_the_mean_of_the_other_rows_explains_nothing():
     y = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
     others = torch.tensor([3.0, 2.5, 1.5], dtype=torch.float64)
     assert share_explained(y, others) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("gaps", [True, False])
+def test_complete_rows_show_how_well_others_are_predicted_where_gaps_may_explain_anything(gaps):
+    """Complete rows scatter, and those with gaps could have been made where they seem to lie on a smooth curve."""
+    rng = np.random.default_rng(2)
+    X = rng.random((60, 2))
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": np.sin(5 * X[:, 0]) + X[:, 1]})
+    table.loc[:19, "y"] += 0.5 * rng.standard_t(2, 20)
+    if gaps:
+        table.loc[20:, "a"], table.loc[30:, "b"] = np.nan, np.nan
+    optimizer = Optimizer({"a": (0, 1), "b": (0, 1)}, objective="y", seed=0)
+    optimizer.tell(table)
+    (model, _), drawn = optimizer.learned(), optimizer._known.fit.completed.hyper
+    scale = (model.hyper - drawn).exp()
+    torch.testing.assert_close(scale[:, 1:-1], torch.ones_like(scale[:, 1:-1]))
+    assert (scale[:, 0] > 1.1).all() if gaps else (scale[:, 0] == 1).all()
+    torch.testing.assert_close(scale[:, 0], scale[:, -1])

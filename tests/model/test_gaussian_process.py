@@ -451,3 +451,35 @@ def test_an_outcome_that_does_not_repeat_is_called_noise():
     y = torch.randn(60, generator=generator, dtype=torch.float64)
     hyper = search(ADDITIVE, X[None], (y - y.mean()) / y.std(), most=60)
     assert hyper[0, -1].exp() > 0.5
+
+
+def test_variances_are_those_by_which_rows_are_predicted_from_all_others():
+    """By refitting without each of some rows, of outcomes that lie further off than the process expects."""
+    X, y = random_table(8)
+    X, y = X.repeat(2, 1, 1), 3 * y - 1
+    model = given_parameters(X, y, scale=0.1, length=0.3, noise=1e-3)
+    rows, points = torch.tensor([0, 3, 4, 9]), X[0, :5] + 0.05
+    others = [torch.arange(len(y)) != i for i in rows]
+    without = [given_parameters(X[:, kept], y[kept], scale=0.1, length=0.3, noise=1e-3) for kept in others]
+    moments = [model.moments(X[0, [i]]) for model, i in zip(without, rows, strict=True)]
+    off = [
+        (y[i] - mean[0, 0]) ** 2 / (variance[0, 0] + 1e-3) for (mean, variance), i in zip(moments, rows, strict=True)
+    ]
+    c = float(sum(off) + gaussian_process.SCALED_BY) / (4 + gaussian_process.SCALED_BY)
+    assert c > 1.5
+    scaled = model.rescaled(rows)
+    mean, variance = model.moments(points)
+    torch.testing.assert_close(scaled.moments(points), (mean, c * variance))
+    torch.testing.assert_close(scaled.leave_one_out(rows)[1], c * model.leave_one_out(rows)[1])
+    anew = given_parameters(X, y, scale=0.1 * c, length=0.3, noise=1e-3 * c)
+    torch.testing.assert_close(scaled.hyper, anew.hyper)
+    torch.testing.assert_close(scaled.fitted(), anew.fitted())
+    beyond = points + 0.1
+    torch.testing.assert_close(scaled.condition_on(points).moments(beyond), anew.condition_on(points).moments(beyond))
+
+
+def test_variances_are_never_made_smaller():
+    X, y = random_table(8)
+    model = given_parameters(X, y, scale=100.0, length=0.3, noise=1.0)
+    torch.testing.assert_close(model.rescaled(torch.arange(len(y))).hyper, model.hyper)
+    torch.testing.assert_close(model.rescaled(torch.arange(0)).hyper, model.hyper)

@@ -86,13 +86,18 @@ class Explained(Completed):
 
     hyper: Tensor = field(kw_only=True)  # (m Q, k + 1) log hyper-parameters, the log noise last, by outcome
     drawn: Tensor | None = field(default=None, kw_only=True)  # (m Q, n) targets of each world, where some are censored
+    complete: Tensor | None = field(default=None, kw_only=True)  # (n,) bool, the rows without gaps; None for all
 
     def of(self, outcome: int) -> Self:
         """The worlds of one outcome: of the rows that have it."""
-        targets, drawn = torch.atleast_2d(self.targets), self.drawn
+        targets, drawn, complete = torch.atleast_2d(self.targets), self.drawn, self.complete
+        known = ~targets[outcome].isnan()
         if drawn is not None:
-            drawn = drawn.chunk(len(targets))[outcome][:, ~targets[outcome].isnan()]
-        return replace(super().of(outcome), hyper=self.hyper.chunk(len(targets))[outcome], drawn=drawn)
+            drawn = drawn.chunk(len(targets))[outcome][:, known]
+        if complete is not None:
+            complete = complete[known]
+        worlds = super().of(outcome)
+        return replace(worlds, hyper=self.hyper.chunk(len(targets))[outcome], drawn=drawn, complete=complete)
 
     def select(self, worlds: Tensor) -> Self:
         """Some of the worlds, each as often as it is named.  worlds: (W,)"""

@@ -30,6 +30,8 @@ from bomi.model.kernels import Kernel, cross
 
 CHUNK = 500_000  # covariances between points and rows at a time
 GPU_CHUNK = 8 * CHUNK
+SCALED_BY = 5  # rows that the scale of a process counts for as it is
+MOST_PREDICTED = 128  # rows that tell of it
 STRIPS = 5  # in which a triangular matrix is multiplied
 
 logger = logging.getLogger(__name__)
@@ -167,6 +169,23 @@ class GaussianProcess(Model):
         at = rows.to(self.inputs.device)
         variance = 1 / self._precisions(at)
         return (self.targets[:, at] - self.alpha[:, at] * variance).cpu(), variance.cpu()
+
+    def rescaled(self, rows: Tensor) -> GaussianProcess:
+        """With variances by which some rows are predicted from all others, if these are larger. The means stay.
+
+        All variances are c times as large, where c is the mean of (y_i - mu_i)^2 / s_i^2 over these rows and all
+        worlds, mu_i and s_i^2 given all other rows: the scale by cross-validation, for a process that is not quite the
+        data's (Bachoc 2013). It counts beside SCALED_BY rows of which it is 1.  (R,)
+        """
+        rows = rows[:: math.ceil(len(rows) / MOST_PREDICTED)] if len(rows) else rows
+        mean, variance = self.leave_one_out(rows)
+        off = (self.targets[:, rows.to(self.inputs.device)].cpu() - mean).square() / variance
+        c = max((SCALED_BY + float(off.mean(0).sum())) / (SCALED_BY + len(rows)), 1.0)
+        scaled = copy.copy(self)
+        scaled.theta = torch.cat([self.theta[:, :1] + math.log(c), self.theta[:, 1:]], -1)
+        scaled.noise, scaled.variances = self.noise + math.log(c), self.variances * c
+        scaled.L, scaled.alpha = self.L * math.sqrt(c), self.alpha / c
+        return scaled
 
     def without_row(self, rows: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the targets of some rows, noise included, were they at other points, given all others.

@@ -50,12 +50,16 @@ class AdditiveGP:
     takes: ClassVar[type[Completed]] = Completed
 
     def __call__(self, completed: Completed, space: Space) -> GaussianProcess:
-        """The hyper-parameters that the worlds bring, or else the most probable ones."""
+        """The hyper-parameters that the worlds bring, or else the most probable ones.
+
+        Gaps are drawn to explain the outcomes of their rows, so only complete rows show how well others are predicted.
+        """
         kernel = kernel_under(AdditiveMatern.over(space), space, completed.conditions)
         if not isinstance(completed, Explained):
             return _fitted(completed, kernel, fitting.fit)
         drawn = completed.targets if completed.drawn is None else completed.drawn
-        return process_of(completed.located, drawn, completed.hyper, kernel=kernel, errors=completed.errors)
+        model = process_of(completed.located, drawn, completed.hyper, kernel=kernel, errors=completed.errors)
+        return model if completed.complete is None else model.rescaled(completed.complete.nonzero()[:, 0])
 
 
 def _fitted(completed: Completed, kernel: Kernel, find: Callable[..., GaussianProcess]) -> GaussianProcess:

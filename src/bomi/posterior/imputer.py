@@ -141,8 +141,8 @@ class Posterior:
         if state.hyper is None:
             plain = Completed(state.inputs, scaled.targets, errors=scaled.errors)
             return replace(plain, transforms=state.transforms, aims=scaled.aims)
-        found = explained(scaled, state.inputs, state.hyper)
-        return replace(found, transforms=state.transforms, aims=scaled.aims)
+        found, gappy = explained(scaled, state.inputs, state.hyper), scaled.gaps.any(-1)
+        return replace(found, transforms=state.transforms, aims=scaled.aims, complete=~gappy if gappy.any() else None)
 
     def draws(self, state: Chains, count: int, rng: torch.Generator) -> Completed:
         """The chains run on, their processes fixed."""
