@@ -31,6 +31,7 @@ from bomi.web.views.setup_form import (
 )
 
 _TWO = "grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr))"
+EMPTY: Mapping[str, Any] = {"range": ["", ""]}  # a parameter of which nothing is known yet
 OPEN = 30  # parameters up to which the fields of each are shown
 
 
@@ -62,7 +63,7 @@ class FormBody:
             for key in self.form["outcomes"]:
                 self.draw_outcome(key)
         with theme.block("line"):
-            theme.button("Add an outcome", self.add_outcome, icon="add")
+            theme.button("Add an outcome", lambda: self.add("outcomes", outcome("", {})), icon="add")
         theme.heading("Parameters")
         self.checklist()
         with theme.sheet("fields"):
@@ -70,7 +71,7 @@ class FormBody:
             for key in self.form["parameters"]:
                 self.draw_parameter(key, few)
         with theme.block("line"):
-            theme.button("Add a parameter", self.add_parameter, icon="add")
+            theme.button("Add a parameter", lambda: self.add("parameters", parameter("", EMPTY)), icon="add")
         self.others()
         theme.heading("Constraints")
         ui.label(
@@ -80,7 +81,7 @@ class FormBody:
         for place, key in enumerate(self.form["constraints"], 1):
             self.draw_constraint(place, key)
         with theme.block("line"):
-            theme.button("Add a constraint", self.add_constraint, icon="add")
+            theme.button("Add a constraint", lambda: self.add("constraints", constraint({}, {})), icon="add")
         self.draw_conditions()
         self.draw_rest()
 
@@ -172,9 +173,7 @@ class FormBody:
 
     def vary(self, name: str) -> None:
         """A column that may vary."""
-        parameters = self.form["parameters"]
-        parameters[new_key(parameters, "p")] = parameter(name, self.guessed(name))
-        self.redrawn()
+        self.add("parameters", parameter(name, self.guessed(name)))
 
     def tick(self, name: str, wanted: bool) -> None:
         """A column may vary, or not."""
@@ -195,8 +194,8 @@ class FormBody:
         except BomiError:  # by its name it is none; who asks for it knows better
             texts = [text.strip() for text in (sheet.columns[name] if sheet else ()) if not cells.is_unknown(text)]
             words = list(dict.fromkeys(text for text in texts if isinstance(number(text), str)))
-            return {"values": words} if 0 < len(words) <= OPEN else {"range": ["", ""]}
-        return dict(found.get("parameters", {}).get(name, {"range": ["", ""]}))
+            return {"values": words} if 0 < len(words) <= OPEN else EMPTY
+        return dict(found.get("parameters", {}).get(name, EMPTY))
 
     def draw_conditions(self) -> None:
         """The columns of groups, and the time."""
@@ -252,20 +251,9 @@ class FormBody:
         """The columns of the table."""
         return list(self.snapshot.sheet.columns) if self.snapshot.sheet else []
 
-    def add_parameter(self) -> None:
-        """A new parameter."""
-        key = new_key(self.form["parameters"], "p")
-        self.form["parameters"][key] = parameter("", {"range": ["", ""]})
-        self.redrawn()
-
-    def add_outcome(self) -> None:
-        """Another outcome."""
-        self.form["outcomes"][new_key(self.form["outcomes"], "o")] = outcome("", {})
-        self.redrawn()
-
-    def add_constraint(self) -> None:
-        """A new constraint."""
-        self.form["constraints"][new_key(self.form["constraints"], "c")] = constraint({}, {})
+    def add(self, section: str, part: Mapping[str, Any]) -> None:
+        """An outcome, a parameter or a constraint more."""
+        self.form[section][new_key(self.form[section], section[0])] = part
         self.redrawn()
 
     def take_out(self, section: str, key: str) -> None:

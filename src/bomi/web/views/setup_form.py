@@ -255,7 +255,7 @@ def _outcome(one: Mapping[str, str], before: Mapping[str, Any]) -> dict[str, Any
     low, high = (one.get(key, "").strip() for key in ("low", "high"))
     if low or high:
         made["range"] = [number(low) if low else -math.inf, number(high) if high else math.inf]
-    return _with(made, "unit", one["unit"].strip())
+    return made | _given("unit", one["unit"].strip())
 
 
 def parameter_document(one: Mapping[str, str], before: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,7 +266,7 @@ def parameter_document(one: Mapping[str, str], before: Mapping[str, Any]) -> dic
     if is_range(one):
         made["range"] = [number(one["low"]), number(one["high"])]
         made |= {"type": "integer"} if one["kind"] == "integer" else {}
-        _with(made, "step", number(one["step"]))
+        made |= _given("step", number(one["step"]))
         made |= {"scale": "log"} if one["scale"] == "log" else {}
     else:
         values = spec.get("values")
@@ -276,7 +276,7 @@ def parameter_document(one: Mapping[str, str], before: Mapping[str, Any]) -> dic
         if texts or "descriptors" not in spec:  # without any, those of the file of descriptors
             made["values"] = [known.get(text, number(text) if numeric else text) for text in texts]
         made |= {"type": one["kind"]} if one["kind"] != "categorical" else {}
-    return _with(made, "unit", one["unit"].strip())
+    return made | _given("unit", one["unit"].strip())
 
 
 def constraint_document(one: Mapping[str, Any], form: Form, before: Sequence[Any]) -> dict[str, Any]:
@@ -359,12 +359,8 @@ def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def _with(section: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
-    if value == "":
-        section.pop(key, None)
-    else:
-        section[key] = value
-    return section
+def _given(key: str, value: Any) -> dict[str, Any]:
+    return {} if value == "" else {key: value}
 
 
 def number(text: object) -> Any:
