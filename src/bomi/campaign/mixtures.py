@@ -73,11 +73,15 @@ def mixtures_of(parameters: Mapping[str, Parameter], rows: Sequence[Row]) -> lis
 
 def _of_one_unit(names: Sequence[str], table: FloatArray) -> Iterator[Mixture]:
     """table: (n, k)"""
+    blank, filled = np.isnan(table), np.nan_to_num(table)
+    most = min(len(names), len(table) - 1)  # parts, of which there are fewer than rows
     taken: set[int] = set()
     for rounded in (False, True):
-        for count in range(2, len(names) + 1):
+        for count in range(2, most + 1):
             for run in (range(first, first + count) for first in range(len(names) - count + 1)):
-                found = None if taken & {*run} else _mixture([names[i] for i in run], table[:, run], rounded)
+                if taken & {*run}:
+                    continue
+                found = _mixture([names[i] for i in run], blank[:, run], filled[:, run], rounded)
                 if found:
                     taken.update(run)
                     yield found
@@ -89,12 +93,10 @@ def _number(row: Row, name: str) -> float | None:
     return float(cell) if isinstance(cell, int | float) else None
 
 
-def _mixture(names: Sequence[str], parts: FloatArray, rounded: bool) -> Mixture | None:
+def _mixture(names: Sequence[str], blank: NDArray[np.bool_], filled: FloatArray, rounded: bool) -> Mixture | None:
     """The mixture of these parts, if their sum is the same in every row that has all of them; or in every row if a
     blank is none, where few rows have all. With `rounded`, in most rows, and nearly in the others.  (n, k)"""
-    blank = np.isnan(parts)
     complete, some = ~blank.any(-1), ~blank.all(-1)
-    filled = np.nan_to_num(parts)
     fewest = max(FEWEST, len(names) + 1)
     told = complete if complete.sum() >= fewest else some
     if told.sum() < fewest:
