@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 FEWEST, LOOKS_BACK = 6, 6  # experiments, and how many times the table is looked at as it was before
 NAMED = 8  # rows, the most surprising ones
+MOST_WITH_TICKS = 12  # slices; the outcome's scale has fewer ticks in more of them
 MOST_WRITTEN, WRITTEN = 10, 0.005  # parameters of which every share is written; of more, those that are not 0 %
 
 
@@ -66,6 +67,8 @@ def slices(
         axes.set_xlabel(with_unit(one.parameter, parameter.unit))
         if place % across == 0:
             axes.set_ylabel(with_unit(name, unit))
+        if len(found) > MOST_WITH_TICKS:
+            axes.yaxis.get_major_locator().set_params(nbins=4)
     what = "outcome" if len(optimizer.outcomes) == 1 else name
     heading(figure, f"Expected {what} around the recommended setting")
     legend_below(figure, panels)

@@ -241,14 +241,14 @@ def save_all(
         makers |= {name + tail: maker for name, maker in _of_model(optimizer, one, recommended, labels, unit).items()}
     files: list[Path] = []
     left_out: list[str] = []
-    for name, make in makers.items():
+    for place, (name, make) in enumerate(makers.items(), 1):
         try:
             files += save(make(), folder / name, formats)
         except FileError:
             raise
         except BomiError as error:
             left_out.append(f"no figure of {name}: {error}")
-        done(name)
+        done(f"{name}, {place} of {len(makers)}")
     return files, left_out
 
 

@@ -197,7 +197,7 @@ def check(
 
 def _suspects(table: Path, campaign: Path | None) -> list[dict[str, Any]]:
     """The cells that look wrong, by a model of the table."""
-    with working("learning from the table"):
+    with working("learning from the table, to look at each of its cells"):
         from bomi import workflow
 
         return workflow.suspects(workflow.load(table, campaign))
