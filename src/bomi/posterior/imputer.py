@@ -86,13 +86,12 @@ class Posterior:
     def init(self, table: Table, rng: torch.Generator) -> Chains:
         """From nothing: a transform by the complete rows. Where these are few, another by the worlds drawn; and where
         other outcomes are wrong than those suspected at first, once more without these."""
-        if table.large and table.gaps.any():
-            return self._begun_by_anchors(table, rng)
         begun = table if table.large else suspect_the_farthest(table)
         chains = self._draw(begun, policy.choose_transforms(begun), rng)
         if not _enough(table):
             return chains
-        if _few_complete(table):
+        complete = int((~table.gaps.any(-1)).sum())
+        if complete < min(len(table), ENOUGH * len(table.space)):
             better = policy.choose_transforms(begun, chains.inputs)
             if not policy.alike(better, chains.transforms):
                 chains = self._draw(begun, better, rng, chains.inputs)
@@ -215,41 +214,13 @@ class Posterior:
             codes, hyper = warm_start(table, known, priors, rng, worlds, hyper)
         return from_codes(table, codes), hyper
 
-    def _begun_by_anchors(self, table: Table, rng: torch.Generator) -> Chains:
-        """A large table from nothing: the anchors alone choose the transform, and the other rows are drawn at last."""
-        transforms = policy.choose_transforms(table)
-        scaled = table.transformed(transforms)
-        chosen = choose_anchors(scaled, rng)
-        inputs, hyper = self._fill(scaled.select(chosen), rng, None, None)
-        if _enough(table) and _few_complete(table):
-            worlds = table.inputs.repeat(len(inputs), 1, 1)
-            worlds[:, chosen] = inputs
-            better = policy.choose_transforms(table, worlds)
-            if not policy.alike(better, transforms):
-                transforms, scaled = better, table.transformed(better)
-                inputs, hyper = self._fill(scaled.select(chosen), rng, inputs, None)
-        chains = Chains(scaled, tuple(transforms), *self._beside_anchors(scaled, chosen, rng, inputs, hyper))
-        return self._learned(chains, rng) if _enough(table) else chains
-
     def _by_anchors(
         self, table: Table, rng: torch.Generator, worlds: Tensor | None, hyper: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Some rows of a large table are drawn together, as in a small one; each of the others is drawn given these."""
         chosen = choose_anchors(table, rng)
-        inputs, learned = self._fill(table.select(chosen), rng, None if worlds is None else worlds[:, chosen], hyper)
-        return self._beside_anchors(table, chosen, rng, inputs, learned, worlds)
-
-    def _beside_anchors(
-        self,
-        table: Table,
-        chosen: Tensor,
-        rng: torch.Generator,
-        inputs: Tensor,
-        learned: Tensor | None,
-        worlds: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """All rows of a large table, given worlds of those chosen.  (n,) bool, (Q, a, d) -> (W, n, d)"""
         part = table.select(chosen)
+        inputs, learned = self._fill(part, rng, None if worlds is None else worlds[:, chosen], hyper)
         if learned is None:  # the anchors have no gaps: one world, and its hyper-parameters are still to be learned
             learned = start_hyper(part, inputs[:1], len(inputs), rng)
         count = self._count(table)
@@ -310,8 +281,3 @@ class Posterior:
 def _enough(table: Table) -> bool:
     """Whether every outcome has as many rows as a process can learn from."""
     return int((~table.outcomes.isnan()).sum(-1).min()) >= LEAST_ROWS
-
-
-def _few_complete(table: Table) -> bool:
-    """Whether the complete rows are too few to choose a transform by."""
-    return int((~table.gaps.any(-1)).sum()) < min(len(table), ENOUGH * len(table.space))
