@@ -148,6 +148,44 @@ def test_keys_that_are_on_their_way_while_the_set_up_is_drawn_anew_arrive(lab, s
     wait_kept(page, kept_path(lab), "# our own words")
 
 
+def test_a_choice_counts_though_its_list_is_drawn_anew_at_that_moment(lab, served, slow_tab):
+    page, wire = slow_tab
+    server = served(lab)
+
+    def choose(field, option, meanwhile):
+        field.click()
+        page.get_by_role("option", name=option, exact=True).wait_for()
+        wire.hold("in")  # the browser does not hear of the new card
+        meanwhile(lab)
+        page.wait_for_timeout(2500)
+        page.get_by_role("option", name=option, exact=True).click()
+        wire.release("in")
+
+    page.goto(server.at("setup"))
+    choose(page.get_by_label("Scale", exact=True).first, "log", set_up_anew)
+    wait_kept(page, kept_path(lab), '"scale": "log"')
+    choose(page.get_by_label("How gaps are dealt with"), "knn", come_before)
+    wait_kept(page, kept_path(lab), '"method": "knn"')
+    page.goto(server.at("gaps"))
+    only(page, "quench")
+    choose(page.get_by_label("looked up or measured again").first, "water", go_before)
+    wait_kept(page, kept_path(lab), '/quench": "water"')
+
+
+def test_a_choice_that_never_arrived_comes_back_after_a_reload(lab, served, slow_tab):
+    page, wire = slow_tab
+    page.goto(served(lab).at("suggest"))
+    page.get_by_text("What if I run my own?").click()
+    page.get_by_label("quench").click()
+    page.get_by_role("option", name="water").wait_for()
+    wire.hold("out")
+    page.get_by_role("option", name="water").click()
+    page.wait_for_timeout(300)
+    wire.held["out"] = None  # what was on its way is lost
+    page.reload()
+    wait_kept(page, kept_path(lab), '"own/quench": "water"')
+
+
 def test_what_is_saved_is_not_held_any_more(lab):
     """Else a reload would bring it back as something that was typed and not saved."""
     desk = Desk(lab)

@@ -241,6 +241,7 @@ class Session:
         self.stopped: Asking | None = None  # what this tab no longer waits for
         self.got: dict[str, Any] = {}  # what its browser sent last of each field
         self.enter: dict[str, Callable[[str], None]] = {}  # what Enter does in each field, given its text
+        self.choose: dict[str, Callable[[str], None]] = {}  # what takes over a choice, by its key
         self._unsafe: dict[str, Any] = {}
         desk.sessions.add(self)
 

@@ -91,6 +91,7 @@ class Tab:
         ui.on("bomi-view", lambda event: self.go(str(event.args)))
         ui.on("bomi-held", self.take_back)
         ui.on("bomi-enter", self.enter)
+        ui.on("bomi-chosen", self.chosen)
         ui.on("bomi-small", lambda event: self.fit(bool(event.args)))
 
     def fit(self, small: bool) -> None:
@@ -112,6 +113,16 @@ class Tab:
         key, text = (event.args.get(name) if isinstance(event.args, dict) else None for name in ("key", "text"))
         if isinstance(text, str) and (action := self.session.enter.get(str(key))):
             action(text)
+
+    def chosen(self, event: events.GenericEventArguments) -> None:
+        """Something was chosen from a list; the list may be another one by now, or not be shown any more."""
+        key, value = (event.args.get(name) if isinstance(event.args, dict) else None for name in ("key", "value"))
+        if not isinstance(key, str) or not isinstance(value, str) or self.session.got.get(key) == value:
+            return
+        if action := self.session.choose.get(key):
+            action(value)
+        if self.session.got.get(key) != value:
+            held.take(self.session, [{"key": key, "value": value}])
 
     def take_back(self, event: events.GenericEventArguments) -> None:
         """The browser still holds what did not reach us before the connection was lost."""

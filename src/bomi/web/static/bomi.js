@@ -49,6 +49,12 @@ window.bomi = (() => {
     if (key === "Enter" && target.dataset?.keep) emitEvent("bomi-enter", { key: target.dataset.keep, text: target.value });
   });
 
+  // A choice comes with its key, after what its list says of itself: the list may be another one by now.
+  const choose = (key, value) => {
+    hold(key, value);
+    setTimeout(() => emitEvent("bomi-chosen", { key, value }), 0);
+  };
+
   // --- a view that is drawn anew while somebody types ---
   // The field that takes the place of another says what has come in from this browser (data-got). If more was typed
   // since, it gets that, and the server is told again. Where the cursor was, it is again.
@@ -187,5 +193,5 @@ window.bomi = (() => {
     const told = () => (window.did_handshake ? emitEvent("bomi-small", small.matches) : setTimeout(told, 20));
     told();
   });
-  return { hold, holdAll, drop, held, safe, visit, toggle, saveFigure };
+  return { hold, holdAll, choose, drop, held, safe, visit, toggle, saveFigure };
 })();

@@ -20,7 +20,7 @@ from bomi.web.theme import percent
 from bomi.web.views import Learned
 from bomi.web.views.outside import offer, refused
 from bomi.web.views.result import beside
-from bomi.web.views.typed import keep
+from bomi.web.views.typed import keep, keep_choice
 
 if TYPE_CHECKING:
     from bomi.workflow import Gap
@@ -214,7 +214,10 @@ class GapsView(Learned):
                 typed = ui.input(label, value=kept or "")  # type: ignore[assignment]
             typed.on_value_change(lambda event: self.session.type(key, str(event.value or "")))
             typed.props("outlined dense").style("flex: 1; min-width: 0")
-            keep(typed, self.session, key, write if isinstance(typed, ui.input) else None)
+            if isinstance(typed, ui.input):
+                keep(typed, self.session, key, write)
+            else:
+                keep_choice(typed, self.session, key)
             typed.props["aria-label"] = f"{gap.parameter} of row {gap.number}, looked up or measured again"
             write_button = ui.button(icon="save", on_click=write).props("outline color=primary")
             write_button.props["aria-label"] = f"Save {gap.parameter} of row {gap.number}"

@@ -16,7 +16,7 @@ from bomi.space.cells import Known
 from bomi.space.units import with_unit
 from bomi.web import theme
 from bomi.web.desk import Session
-from bomi.web.views.typed import keep
+from bomi.web.views.typed import keep, keep_choice
 from bomi.web.views.waiting import there
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def value_field(
         known = [cells.text(value) for value in parameter.values]
         made = ui.select(known, label=label, clearable=True, value=kept if kept in known else None)
         made.style("min-width: 150px")
+        keep_choice(made, session, key)
     made.on_value_change(lambda event: session.type(key, str(event.value or "")))
     return made.props("outlined dense")
 

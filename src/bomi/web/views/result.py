@@ -19,7 +19,7 @@ from bomi.space.units import with_unit
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.outside import offer, refused
-from bomi.web.views.typed import keep
+from bomi.web.views.typed import keep, keep_choice
 
 AS_ASKED, OTHER, UNKNOWN = "as asked", "other value", "don't know"
 
@@ -54,6 +54,7 @@ class ResultDialog:
                         self.outcome(one.name + ERROR, "its standard error, if known")
                 self.failed = ui.checkbox("It failed: there is no outcome", value=self.kept.get("failed") == "yes")
                 self.failed.on_value_change(lambda: self.keep("failed", "yes" if self.failed.value else ""))
+                keep_choice(self.failed, session, self.key + "failed")
             ui.label("What were the settings in fact?").classes("soft")
             with theme.block("stack").style("width: 100%"):
                 for name in campaign.space.names:
@@ -109,6 +110,7 @@ class ResultDialog:
             options = [label, OTHER, UNKNOWN]
             choice = ui.toggle(options, value=chosen if chosen in options else now)
             choice.on_value_change(lambda event: self.keep(f"choice.{name}", str(event.value)))
+            keep_choice(choice, self.session, f"{self.key}choice.{name}")
             choice.props('no-caps unelevated dense padding="4px 10px"').props["aria-label"] = name
             choice.props["role"] = "group"
             self.choices[name] = choice
@@ -119,6 +121,7 @@ class ResultDialog:
                 self.start[f"other.{name}"] = value
                 other: Any = ui.select(known, label=name, value=kept if kept in known else None)
                 other.on_value_change(lambda event: self.keep(f"other.{name}", str(event.value or "")))
+                keep_choice(other, self.session, f"{self.key}other.{name}")
             else:
                 label = with_unit(name, parameter.unit)
                 other = self.field(f"other.{name}", label, value).props('placeholder="165 or 165±5"')

@@ -29,6 +29,7 @@ from bomi.web.views.setup_form import (
     outcome,
     parameter,
 )
+from bomi.web.views.typed import keep_choice
 
 _TWO = "grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr))"
 EMPTY: Mapping[str, Any] = {"range": ["", ""]}  # a parameter of which nothing is known yet
@@ -240,12 +241,13 @@ class FormBody:
         value = self.form[name]
         made = ui.select(dict(options), label=label, value=value if value in options else None)
         made.on_value_change(lambda event: self.put(name, str(event.value or "")))
+        keep_choice(made, self.session, f"setup/form/{name}")
         made.props("outlined dense options-dense").style("width: 100%")
 
     def put(self, name: str, value: Any) -> None:
         """Another choice for the whole campaign."""
         self.form[name] = value
-        self.changed("", None)
+        self.changed(f"setup/form/{name}", value)
 
     def columns(self) -> list[str]:
         """The columns of the table."""

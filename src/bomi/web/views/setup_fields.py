@@ -14,7 +14,7 @@ from bomi.results import capitalized
 from bomi.web import theme
 from bomi.web.desk import Session
 from bomi.web.views.setup_form import Form, constraint_document, is_numeric, is_range, term_name
-from bomi.web.views.typed import keep
+from bomi.web.views.typed import keep, keep_choice
 
 KINDS = {"real": "number", "integer": "whole number", "categorical": "category", "ordinal": "ordered values"}
 GOALS = {
@@ -61,6 +61,7 @@ class Part:
         value = self.texts[name]
         made = ui.select(dict(options), label=label, value=value if value in options else None)
         made.props("outlined dense options-dense hide-bottom-space")
+        keep_choice(made, self.session, f"setup/{self.path}/{name}")
         self.fields[name] = made.on_value_change(lambda event: self.put(name, str(event.value or "")))
         return made.style("width: 100%")
 
