@@ -268,7 +268,7 @@ _LABEL_WORD = _pattern(  # anywhere in a name, but for batch size and block heig
 _MEASURED_WORD = _pattern(
     r"(?<![^\W_])(?:actual|measured|meas\.?|observed|found|obtained|determined|recorded|final|initial|ambient|amb\.?|"
     r"humidity|base(?:line)? pressure|basisdruck|pression de base|presión (?:de )?base|"
-    r"outdoor|surroundings?|start|end|peak|outlet|exit|inlet|(?<!-)out|raw|incoming|before|after|pre|post|"
+    r"outdoor|surroundings?|start|end|peak|outlet|exit|inlet|(?<!-)out|j\d{1,3}|[dwht]0|raw|incoming|before|after|pre|post|"
     r"gemessen|ist(?:wert)?|bestimmt|erhalten|ermittelt|ende|nach|vor|roh|mesurée?s?|obtenue?|réelle?|mesure|après|avant|"
     r"brute?|fin|medid[oa]|obtenid[oa]|real|inicial|después|antes|brut[oa]|misurat[oa]|ottenut[oa]|iniziale|dopo|prima|"
     r"zmierzon[aey]|gemeten|uppmätt|målt|ölçülen|измер\w*|ambiental|ambiente|raum\w*|luft\w*|umgebung\w*|otoczeni[ae]|okol[ií]|omgeving\w*|omgivning\w*|ortam)(?![^\W_])"
