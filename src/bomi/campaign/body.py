@@ -133,7 +133,9 @@ def _why_aside(records: Sequence[Sequence[str]], place: int, last: int, numeric:
     if _EXAMPLE.match(start) and sum(map(bool, map(_EXAMPLE.match, around))) == 1:
         return "an example"
     outcome = row[numeric[-1]].strip() if numeric and numeric[-1] < len(row) else ""
-    if _BOUND.fullmatch(start) and around.count(start) == 1 and not is_numeric(outcome):
+    blank = [j for j in numeric if j >= len(row) or not row[j].strip()]
+    alone = not is_numeric(outcome) or 2 * len(blank) >= len(numeric)  # of what is wanted, too, not of what is set
+    if _BOUND.fullmatch(start) and around.count(start) == 1 and alone:
         return "a range or a limit, not an experiment"
     return ""
 

@@ -178,7 +178,8 @@ _UNTIL = _pattern(r"\b(?:before|until|till|to|bis|vor|avant|jusqu|antes|hasta|pr
 _MEASURED = _pattern(
     r"\bfinal\b|\bfinale?s?\b|\bpdi\b|\bm[nwz]\b.*\bmol\b|molecular weight|molmasse|expression|absorbance|",
     r"fluores[cz]en|\bende? ?$|extinktion|\bod ?600\b|viscosit|viskosität|viscosidad|^(?:relative )?density|^dichte|",
-    r"etch rate|ätzrate|dep(?:osition)? rate|removal rate|reaction rate|^growth$|knock ?down|luminescence|",
+    r"etch rate|ätzrate|\bslump\b|ausbreitma|setzma[sß]|affaissement|abatimiento|",
+    r"dep(?:osition)? rate|removal rate|reaction rate|^growth$|knock ?down|luminescence|",
     r"粘度|^密度|相对密度|相対密度|점도|",
     r"\brfu\b|shelf life|disintegration|dissolution|zerfallszeit|délitement|désagrégation|desintegración|disgregazione",
 )
@@ -471,7 +472,9 @@ def is_size(name: str) -> bool:
 
 def is_mean(name: str) -> bool:
     """Whether a column holds the mean of others, by its name."""
-    return _MEAN.search(name) is not None
+    match = _MEAN.search(name)
+    unit = units.find(units.in_header(name) or "-")
+    return match is not None and not (match[0] in "øØ⌀∅" and unit is not None and unit.kind == "length")  # a diameter
 
 
 def is_ratio(name: str) -> bool:

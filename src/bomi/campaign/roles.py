@@ -328,7 +328,8 @@ def _identifier(name: str, column: Sequence[str], *, first: bool) -> Column | No
     if named and len(set(texts)) == len(texts):
         return Column(name, IDENTIFIER, "counts up" if counts else "every cell differs")
     if named:
-        return Column(name, UNUSED, "an identifier by its name, but some cells are the same", kept=True)
+        why = "an identifier by its name, but some cells are the same"
+        return Column(name, UNUSED, why, look="" if first else f"is not used: {why}", kept=True)
     if first and counts and texts[0] == "1" and len(texts) == len(column) >= LONG and not units.in_header(name):
         return Column(name, IDENTIFIER, "counts up")
     set_by_number = is_setting(name) and texts[0].isdigit() and not _NUMBERED.fullmatch(name)

@@ -110,19 +110,24 @@ def read_exclude(value: object) -> bool:
     return bool(value) if isinstance(value, bool | int | float) else True
 
 
+_MORE_OF_IT = re.compile(  # how, when or where it failed
+    r"\s*[-–:;,(]|\s(?:in|at|on|during|after|due|because|by|beim?|im|nach|wegen|lors|après|durante|por|en|dopo|nel|após)\b"
+)
+
+
 def is_failed(value: object) -> bool:
     """Whether a cell of an outcome says that the experiment failed."""
     return isinstance(value, str) and says_failed(value)
 
 
 def says_failed(text: str) -> bool:
-    """Whether a text says that an experiment failed: `failed`, `FAIL - leaked`, `failed (crack)`.
+    """Whether a text says that an experiment failed: `failed`, `FAIL - leaked`, `failed (crack)`, `failed in the jig`.
 
-    >>> says_failed("failed: leak"), says_failed("failsafe")
-    (True, False)
+    >>> says_failed("failed: leak"), says_failed("failed in the jig"), says_failed("failed to write it down")
+    (True, True, False)
     """
     word = text.strip().casefold()
-    return word in FAILED_WORDS or re.split(r"\s*[-–:;,(]", word, maxsplit=1)[0] in FAILED_WORDS
+    return word in FAILED_WORDS or _MORE_OF_IT.split(word, maxsplit=1)[0] in FAILED_WORDS
 
 
 def is_blank(value: object) -> bool:
