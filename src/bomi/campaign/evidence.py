@@ -229,7 +229,7 @@ def _repeating(column: Column, others: Sequence[Column]) -> Sign:
     if column.variety <= REPEATED:
         return Sign(1.0)
     if column.variety > 0.85:
-        return Sign(-3.5, "it differs in nearly each row, as if measured")
+        return Sign(-3.0, "it differs in nearly each row, as if measured")
     alone = len(column.numbers) > ENOUGH + 1 and all(other.variety <= REPEATED for other in others)
     return Sign(-1.5 if alone else 0.0, "it differs more than all others, as if measured")
 
