@@ -214,27 +214,24 @@ class GaussianProcess(Model):
         u_i alpha_i / P_ii and u_i^2 / P_ii.  (R,), (Q, R, S, n), (Q, R, S), L^-1, P -> (Q, R, S), (Q, R, S)
         """
         at, n = rows.to(self.inputs.device), k.shape[-1]
-        precision, u = self._row_in(at, k, inverse)
+        mean, u, precision = self._mean_without(at, k, inverse)
         flat, explained = k.flatten(1, 2), k.new_zeros(k.shape[:-1])
         for start in range(0, n, strip := max(n // STRIPS, 1)):  # L^-1 is triangular: the rest of a strip is 0
             stop = min(start + strip, n)
             half = flat[..., :stop] @ root[:, start:stop, :stop].mT
             explained += half.square_().sum(-1).view_as(u)
-        mean = (k * self.alpha[:, None, None]).sum(-1) - u * self.alpha[:, at, None] / precision
         explained -= u.square() / precision
         noise = self.variances.expand_as(self.targets)[:, at, None]
         return mean.cpu(), ((prior - explained).clamp_min(0) + noise).cpu()
 
     def mean_without_row(self, rows: Tensor, k: Tensor, inverse: Tensor) -> Tensor:
         """The mean of these alone.  (R,), (Q, R, S, n), P -> (Q, R, S)"""
-        at = rows.to(self.inputs.device)
-        precision, u = self._row_in(at, k, inverse)
-        return ((k * self.alpha[:, None, None]).sum(-1) - u * self.alpha[:, at, None] / precision).cpu()
+        return self._mean_without(rows.to(self.inputs.device), k, inverse)[0].cpu()
 
-    @staticmethod
-    def _row_in(at: Tensor, k: Tensor, inverse: Tensor) -> tuple[Tensor, Tensor]:
-        """P_ii and u_i of rows.  (Q, R, 1), (Q, R, S)"""
-        return inverse.diagonal(dim1=-2, dim2=-1)[:, at, None], (k * inverse[:, at, None]).sum(-1)
+    def _mean_without(self, at: Tensor, k: Tensor, inverse: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The mean, u_i and P_ii.  (Q, R, S), (Q, R, S), (Q, R, 1)"""
+        precision, u = inverse.diagonal(dim1=-2, dim2=-1)[:, at, None], (k * inverse[:, at, None]).sum(-1)
+        return (k * self.alpha[:, None, None]).sum(-1) - u * self.alpha[:, at, None] / precision, u, precision
 
     def means_of(self, points: Tensor, targets: Tensor) -> Tensor:
         """The posterior means that other targets would give.  points: (m, d), targets: (Q, n, b) -> (Q, m, b)"""
